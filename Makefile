@@ -1,0 +1,54 @@
+# Each target says in one line what it does; `make` alone lists them.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format bench soak clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(READY) ## make .venv with the pinned libraries
+
+# The stamp is written last: an installation that was cut short runs again.
+# The ceiling on pip's output is two -q, because a pip configuration may warn on every call.
+$(READY): pyproject.toml constraints.txt
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (once)" >&2
+	@$(RUN) -m pip install -q -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY) ## serve the sample handbook until Ctrl-C
+	@exec $(RUN) -m api.demo
+
+test: $(READY) ## run every test but the soak tests
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+check: $(READY) ## format, lint, types, layout, docs
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+	$(RUN) -m pytest -q tests/unit/test_layout.py tests/unit/test_docs.py
+
+format: $(READY) ## format the code and mend what the linter can
+	$(RUN) -m ruff format .
+	$(RUN) -m ruff check --fix .
+
+bench: $(READY) ## run the benchmarks; each prints JSON lines
+	@for module in benchmarks/bench_*.py; do \
+	  name=$$(basename $$module .py); \
+	  $(RUN) -m benchmarks.$$name $(BENCH_ARGS) || exit 1; \
+	done
+
+soak: $(READY) ## run the long tests
+	$(RUN) -m pytest -m soak $(PYTEST_ARGS)
+
+clean: ## remove everything that make or the tools made
+	rm -rf $(VENV) .demo build dist *.egg-info benchmarks/.cache
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis
+	find kbstore projections api tests -name __pycache__ -type d -prune -exec rm -rf {} +

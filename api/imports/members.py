@@ -1,0 +1,91 @@
+"""What the members of a folder or an archive may be called, and what they may hold."""
+
+import re
+from urllib.parse import unquote
+
+from api.imports.paths import Keys, PathError, checked_keys, fold_key, normalize_line_ends
+from kbstore.errors import ImportInvalidError
+from kbstore.limits import (
+    BODY_BYTES_MAX,
+    IMPORT_INFLATED_BYTES_MAX,
+    IMPORT_OPERATIONS_PER_LINE_MAX,
+)
+
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def refused(name: str, reason: str, message: str) -> ImportInvalidError:
+    """The refusal of one member; a name that is not Unicode is shown escaped."""
+    shown = name.encode("utf-8", "backslashreplace").decode()
+    return ImportInvalidError(f"{shown!r}: {message}", member=shown, reason=reason)
+
+
+def is_markdown(name: str) -> bool:
+    return name.lower().endswith(MARKDOWN_SUFFIXES)
+
+
+def check_name(name: str) -> None:
+    """Refuses (`path`) a name that could lead out of the folder, on any system, also where
+    somebody decodes `%2e%2e`."""
+    if "\0" in name or "\\" in name:
+        raise refused(name, "path", "a name holds neither NUL nor backslashes")
+    if name.startswith("/") or _DRIVE.match(name):
+        raise refused(name, "path", "a name is relative")
+    inner = name.removesuffix("/")
+    for spelling in (inner, unquote(inner)):
+        if any(part in ("", ".", "..") for part in re.split(r"[/\\]", spelling)):
+            raise refused(name, "path", "a name has no empty part, no '.' and no '..'")
+
+
+class Catalog:
+    """The Markdown members by the page each of them stands for."""
+
+    def __init__(self) -> None:
+        self.members: dict[Keys, str] = {}
+        self._spelled: dict[Keys, tuple[Keys, str]] = {}
+
+    def add(self, name: str) -> None:
+        """Takes a Markdown member in. Refuses `path`, `key`, `nesting`, `duplicate` (also of
+        folders, compared NFC and case-folded) and `too_many`."""
+        check_name(name)
+        stem = name[: name.rindex(".")]
+        try:
+            keys = checked_keys(name, tuple(stem.split("/")))
+        except PathError as error:
+            raise refused(name, error.reason, str(error)) from None
+        for length in range(1, len(keys) + 1):
+            folded = tuple(fold_key(key) for key in keys[:length])
+            spelled, other = self._spelled.setdefault(folded, (keys[:length], name))
+            if spelled != keys[:length]:
+                raise refused(name, "duplicate", f"differs from {other!r} in letter case alone")
+        if keys in self.members:
+            raise refused(name, "duplicate", f"is the same page as {self.members[keys]!r}")
+        if len(self.members) >= IMPORT_OPERATIONS_PER_LINE_MAX:
+            raise refused(
+                name, "too_many", f"a folder has at most {IMPORT_OPERATIONS_PER_LINE_MAX} files"
+            )
+        self.members[keys] = name
+
+
+class Inflow:
+    """Turns members' bytes into bodies and keeps count of what came in altogether."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def body(self, name: str, data: bytes) -> str:
+        """The text of a member. Refuses `size` and `text` (not UTF-8, or with a NUL)."""
+        if len(data) > BODY_BYTES_MAX:
+            raise refused(name, "size", f"a body has at most {BODY_BYTES_MAX} bytes")
+        self._bytes += len(data)
+        if self._bytes > IMPORT_INFLATED_BYTES_MAX:
+            raise refused(name, "size", f"all files have at most {IMPORT_INFLATED_BYTES_MAX} bytes")
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise refused(name, "text", f"is not UTF-8 at byte {error.start}") from None
+        if "\0" in text:
+            raise refused(name, "text", "holds a NUL")
+        return normalize_line_ends(text)

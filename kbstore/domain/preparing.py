@@ -1,0 +1,23 @@
+"""Preparing texts that hold Markdown: analysed, hashed and compressed before the queue."""
+
+from collections.abc import Iterable
+
+from kbstore.ids import IdSource
+from kbstore.text import Link, analyse, extract_links
+from kbstore.texts import LinkTarget, PreparedBody, PreparedText, prepare_text
+
+
+def prepare_body(value: str, ids: IdSource) -> PreparedBody:
+    """A body (already cleaned) with its lines, tokens and links."""
+    found = analyse(value)
+    text = prepare_text(value, ids, _targets(found.links))
+    return PreparedBody(text, found.line_count, found.tokens)
+
+
+def prepare_note_text(value: str, ids: IdSource) -> PreparedText:
+    """The text of a note (already cleaned) with its links."""
+    return prepare_text(value, ids, _targets(extract_links(value)))
+
+
+def _targets(links: Iterable[Link]) -> tuple[LinkTarget, ...]:
+    return tuple(LinkTarget(link.kind, link.target, link.line) for link in links)

@@ -1,0 +1,227 @@
+"""The command service: from a command and its caller to a commit, in one transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import Future
+from uuid import UUID
+
+from msgspec import Struct
+
+from kbstore.access import Caller
+from kbstore.clock import Clock, SystemClock
+from kbstore.domain.commands import Batch, Command, CreateKnowledgeBase
+from kbstore.domain.deciding import decide
+from kbstore.domain.decision import Subject
+from kbstore.domain.events import Event, PageCreated
+from kbstore.errors import RevisionConflictError, VersionConflictError
+from kbstore.ids import IdSource, SystemIds
+from kbstore.store.application import Applications
+from kbstore.store.catalogue import Catalogue
+from kbstore.store.commits import Origin
+from kbstore.store.database import Database
+from kbstore.store.idempotency import Claim, StoredClaim, find_claim, store_claim
+from kbstore.store.projecting import InlineProjections
+from kbstore.store.transaction import OpenCommit, WriteTransaction
+from kbstore.store.writer import Writer
+from kbstore.surroundings import Surroundings
+
+
+class CommandRequest(Struct, frozen=True, kw_only=True):
+    """A command with who asks for it. `claim` carries an Idempotency-Key; a dry run decides
+    and writes nothing."""
+
+    kb_id: UUID
+    caller: Caller
+    command: Command
+    origin: Origin
+    claim: Claim | None = None
+    dry_run: bool = False
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What came of it. `revision` is the commit's, the head's when nothing changed; `events`
+    are those a dry run would write."""
+
+    revision: int
+    changed: bool
+    subjects: tuple[Subject, ...]
+    replayed: bool = False
+    events: tuple[Event, ...] = ()
+
+
+class CommandService:
+    """The one way to write to knowledge bases; safe to call from any thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        projections: InlineProjections,
+        clock: Clock | None = None,
+        ids: IdSource | None = None,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self.ids = ids or SystemIds()
+        self.catalogue = Catalogue(database, self.clock)
+        self.writer = Writer(database, projections, self.clock)
+        self.applications = Applications(database, self.writer)
+        self._projections = projections
+
+    def create_knowledge_base(self, slug: str, origin: Origin) -> UUID:
+        """A new knowledge base, its creation being revision 1; gives its id."""
+        kb_id = self.ids.new_id()
+        self.catalogue.register(kb_id, slug)
+        request = CommandRequest(
+            kb_id=kb_id,
+            caller=Caller(principal=origin.actor, grants=frozenset({"admin"})),
+            command=CreateKnowledgeBase(slug=slug),
+            origin=origin,
+        )
+        self.execute(request).result()
+        return kb_id
+
+    def execute(self, request: CommandRequest) -> Future[Outcome]:
+        """Queues the command; the future holds its outcome once it is durable, or its refusal.
+
+        Raises OverloadedError at once when too many commands wait.
+        """
+        return self.writer.submit(
+            request.kb_id, lambda transaction: self._run(request, transaction)
+        )
+
+    def close(self) -> None:
+        """Finishes what was accepted."""
+        self.writer.close()
+
+    # --- in the writer's thread, behind the head lock ---------------------------------------
+
+    def _run(self, request: CommandRequest, transaction: WriteTransaction) -> Outcome:
+        if request.claim is not None:
+            stored = find_claim(transaction.connection, request.kb_id, request.claim)
+            if stored is not None:
+                return replayed(stored, transaction.head.revision)
+        surroundings = self._surroundings(transaction)
+        before = surroundings.state
+        run = _Run(request, transaction, surroundings, self.applications)
+        try:
+            with transaction.savepoint():
+                outcome = run.perform()
+                if request.dry_run:
+                    raise _DryRunEnds(outcome)
+        except _DryRunEnds as end:
+            surroundings.state = before
+            return end.outcome
+        except sqlite3.IntegrityError as error:
+            # The rules look before they decide, so this is the backstop alone.
+            surroundings.state = before
+            raise VersionConflictError("Another write won; read again and retry.") from error
+        except BaseException:
+            surroundings.state = before
+            raise
+        return outcome
+
+    def _surroundings(self, transaction: WriteTransaction) -> Surroundings:
+        if not isinstance(transaction.surroundings, Surroundings):
+            transaction.surroundings = Surroundings(transaction, self._projections, self.ids)
+        return transaction.surroundings
+
+
+def replayed(stored: StoredClaim, head_revision: int) -> Outcome:
+    """The first answer again; one that changed nothing is told at the head of today."""
+    return Outcome(
+        revision=head_revision if stored.revision is None else stored.revision,
+        changed=stored.revision is not None,
+        subjects=stored.subjects,
+        replayed=True,
+    )
+
+
+class _DryRunEnds(Exception):
+    """Leaves the savepoint of a dry run, so that all it wrote is undone."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class _Run:
+    """One command on its way through the transaction, operation by operation."""
+
+    def __init__(
+        self,
+        request: CommandRequest,
+        transaction: WriteTransaction,
+        surroundings: Surroundings,
+        applications: Applications,
+    ) -> None:
+        self._request = request
+        self._transaction = transaction
+        self._surroundings = surroundings
+        self._application = applications.of(request.kb_id)
+        self._commit: OpenCommit | None = None
+        self._events: list[Event] = []
+        self._subjects: list[Subject] = []
+        self._base_versions: dict[UUID, int] = {}
+        self._created: set[UUID] = set()
+
+    def perform(self) -> Outcome:
+        command = self._request.command
+        if isinstance(command, Batch):
+            self._check_revision(command)
+            for operation in command.operations:
+                self._decide(operation)
+        else:
+            self._decide(command)
+        return self._finish()
+
+    def _check_revision(self, batch: Batch) -> None:
+        current = self._transaction.head.revision
+        if batch.expected_revision is not None and batch.expected_revision != current:
+            raise RevisionConflictError(
+                f"The knowledge base is at revision {current}, not {batch.expected_revision}.",
+                expectedRevision=batch.expected_revision,
+                currentRevision=current,
+            )
+
+    def _decide(self, operation: Command) -> None:
+        context = self._surroundings.context(
+            self._request.caller,
+            base_versions=self._base_versions,
+            created=frozenset(self._created),
+            places=tuple(subject.id for subject in self._subjects),
+        )
+        decision = decide(operation, context)
+        self._subjects.extend(decision.subjects)
+        if not decision.events:
+            return
+        if self._commit is None:
+            self._commit = self._transaction.begin_commit(self._request.origin)
+        self._commit.append(decision.events, decision.texts, self._application.save_into)
+        self._surroundings.follow(decision.events)
+        self._events.extend(decision.events)
+        self._note_versions(decision.events)
+
+    def _note_versions(self, events: Sequence[Event]) -> None:
+        """Keeps what version each page had before this commit: expectations mean that one."""
+        for event in events:
+            page_id = event.originator_id
+            if isinstance(event, PageCreated) and event.template is None:
+                self._created.add(page_id)
+            elif page_id not in self._created:
+                self._base_versions.setdefault(page_id, event.originator_version - 1)
+
+    def _finish(self) -> Outcome:
+        transaction, claim = self._transaction, self._request.claim
+        subjects = tuple(self._subjects)
+        committed = None if self._commit is None else self._commit.seal()
+        revision = None if committed is None else committed.revision
+        if claim is not None and not self._request.dry_run:
+            stored = StoredClaim(revision, subjects)
+            now = transaction.clock.now()
+            store_claim(transaction.connection, transaction.kb_id, claim, stored, now)
+            transaction.has_writes = True
+        return Outcome(
+            revision=transaction.head.revision if revision is None else revision,
+            changed=committed is not None,
+            subjects=subjects,
+            events=tuple(self._events) if self._request.dry_run else (),
+        )

@@ -1,0 +1,102 @@
+"""The head of a knowledge base: the one row that every commit locks, and writes last."""
+
+from uuid import UUID
+
+from sqlalchemy import bindparam, insert, select, update
+
+from kbstore.store import tables
+from kbstore.store.commits import GENESIS_DIGEST, Head
+from kbstore.store.connection import Connection, Queryable
+from kbstore.store.statements import Row, Statement
+
+_HEAD_COLUMNS = (
+    tables.heads.c.kb_id,
+    tables.heads.c.revision,
+    tables.heads.c.position,
+    tables.heads.c.committed_at,
+    tables.heads.c.digest,
+    tables.heads.c.generation,
+    tables.heads.c.configured_at,
+)
+_SELECT = select(*_HEAD_COLUMNS).where(tables.heads.c.kb_id == bindparam("kb_id"))
+SELECT_HEAD = Statement(_SELECT)
+LOCK_HEAD = Statement(_SELECT.with_for_update())
+INSERT_HEAD = Statement(insert(tables.heads))
+UPDATE_HEAD = Statement(
+    update(tables.heads)
+    .where(tables.heads.c.kb_id == bindparam("kb"))
+    .values(
+        revision=bindparam("revision"),
+        position=bindparam("position"),
+        committed_at=bindparam("committed_at"),
+        digest=bindparam("digest"),
+        configured_at=bindparam("configured_at"),
+    )
+)
+
+
+def read_head(connection: Queryable, kb_id: UUID) -> Head | None:
+    """The head as this connection's snapshot sees it."""
+    row = connection.one(SELECT_HEAD, {"kb_id": kb_id.bytes})
+    return _head(row) if row else None
+
+
+def lock_head(connection: Connection, kb_id: UUID) -> Head | None:
+    """The head, locked against every other writer until the transaction ends."""
+    row = connection.one(LOCK_HEAD, {"kb_id": kb_id.bytes})
+    return _head(row) if row else None
+
+
+def insert_head(connection: Connection, kb_id: UUID) -> Head:
+    """The head of a knowledge base that has no commit yet."""
+    head = Head(
+        kb_id=kb_id,
+        revision=0,
+        position=0,
+        committed_at=0,
+        digest=GENESIS_DIGEST,
+        generation=1,
+        configured_at=0,
+    )
+    connection.run(
+        INSERT_HEAD,
+        {
+            "kb_id": kb_id.bytes,
+            "revision": 0,
+            "position": 0,
+            "committed_at": 0,
+            "digest": GENESIS_DIGEST,
+            "generation": 1,
+            "configured_at": 0,
+        },
+    )
+    return head
+
+
+def update_head(connection: Connection, head: Head) -> None:
+    connection.run(
+        UPDATE_HEAD,
+        {
+            "kb": head.kb_id.bytes,
+            "revision": head.revision,
+            "position": head.position,
+            "committed_at": head.committed_at,
+            "digest": head.digest,
+            "configured_at": head.configured_at,
+        },
+    )
+
+
+def _head(row: Row) -> Head:
+    kb_id, revision, position, committed_at, digest, generation, configured_at = row
+    assert isinstance(kb_id, bytes)
+    assert isinstance(digest, bytes)
+    return Head(
+        kb_id=UUID(bytes=kb_id),
+        revision=int(revision or 0),
+        position=int(position or 0),
+        committed_at=int(committed_at or 0),
+        digest=digest,
+        generation=int(generation or 0),
+        configured_at=int(configured_at or 0),
+    )

@@ -1,0 +1,118 @@
+"""The tables of the write side.
+
+Every key starts with the knowledge base, except in the catalogue (`knowledge_bases`,
+`api_keys`), so that knowledge bases can be spread over a distributed SQL engine by that
+column. Ids are 16 bytes, times UTC microseconds; both back ends share these shapes.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+knowledge_bases = Table(
+    "knowledge_bases",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("slug", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("cursor_key", LargeBinary(32), nullable=False),
+    PrimaryKeyConstraint("kb_id"),
+    UniqueConstraint("slug"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("key_id", Text, nullable=False),
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("secret_sha256", LargeBinary(32), nullable=False),
+    Column("principal", Text, nullable=False),
+    Column("held", Text, nullable=False),
+    Column("grants", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    PrimaryKeyConstraint("key_id"),
+    Index("api_keys_by_kb", "kb_id", "created_at"),
+)
+
+heads = Table(
+    "heads",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("committed_at", BigInteger, nullable=False),
+    Column("digest", LargeBinary(32), nullable=False),
+    Column("generation", BigInteger, nullable=False),
+    Column("configured_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kb_id"),
+)
+
+commits = Table(
+    "commits",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("first_position", BigInteger, nullable=False),
+    Column("event_count", BigInteger, nullable=False),
+    Column("committed_at", BigInteger, nullable=False),
+    Column("occurred_at", BigInteger),
+    Column("actor", Text, nullable=False),
+    Column("run", Text),
+    Column("tool_call", Text),
+    Column("message", Text),
+    Column("digest", LargeBinary(32), nullable=False),
+    PrimaryKeyConstraint("kb_id", "revision"),
+    Index("commits_by_time", "kb_id", "committed_at", "revision"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("originator_id", LargeBinary(16), nullable=False),
+    Column("originator_version", BigInteger, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("kb_id", "position"),
+    UniqueConstraint("kb_id", "originator_id", "originator_version"),
+)
+
+texts = Table(
+    "texts",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("text_id", LargeBinary(16), nullable=False),
+    Column("salt", LargeBinary(16), nullable=False),
+    Column("deflated", Boolean, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("kb_id", "text_id"),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("principal", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("request_sha256", LargeBinary(32), nullable=False),
+    # NULL when the request changed nothing.
+    Column("revision", BigInteger),
+    Column("subjects", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("kept", Boolean, nullable=False),
+    PrimaryKeyConstraint("kb_id", "principal", "key"),
+    Index("idempotency_by_age", "kb_id", "kept", "created_at"),
+)

@@ -1,0 +1,337 @@
+"""One state of one knowledge base as one caller may see it: what every query starts from.
+
+A snapshot is opened inside one read transaction and used up inside it. What is kept between
+snapshots is filed under hashes read in this very transaction (a configuration's text, the
+digest of the commit that last brought a new scope), so it cannot outlive its facts, whichever
+process wrote last and however many databases one process serves.
+"""
+
+from collections.abc import Collection
+from functools import cached_property, lru_cache
+from typing import cast
+from uuid import UUID
+
+from msgspec import Struct
+from sqlalchemy import and_, bindparam, func, select
+
+from kbstore.access import (
+    Access,
+    Caller,
+    Configuration,
+    declared_concrete_addresses,
+    load_configuration,
+)
+from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
+from kbstore.ids import parse_kb_address
+from kbstore.store.commits import Head
+from kbstore.store.connection import Queryable
+from kbstore.store.statements import Row, Statement, Value
+from kbstore.store.tables import commits, heads, knowledge_bases
+from kbstore.store.texts import TextReader
+from projections.caching import LruCache
+from projections.tables import configurations, scopes
+
+RETAINED_FROM = 1
+"""The oldest revision that can be read: nothing is ever dropped."""
+
+_CONFIGURATIONS_CACHED_MAX = 64
+_SCOPE_SETS_CACHED_MAX = 256
+_ACCESSES_CACHED_MAX = 1_024
+
+Parameters = dict[str, Value | Collection[Value]]
+
+
+class KnowledgeBaseRow(Struct, frozen=True, kw_only=True):
+    """A knowledge base in the catalogue; `created_at` is UTC microseconds."""
+
+    kb_id: UUID
+    slug: str
+    created_at: int
+    cursor_key: bytes
+
+
+class RevisionAt(Struct, frozen=True, kw_only=True):
+    """The revision a time names; `final` once no later commit can fall to that time."""
+
+    revision: int
+    committed_at: int
+    final: bool
+
+
+class Snapshot(Struct, frozen=True, kw_only=True, dict=True):
+    """A revision under a caller's access, over one connection in one read transaction.
+
+    `access` is today's, from `configuration_now`; `configuration` is the one in force at
+    `revision`, made by the commit `configured_at` (0 when there was none).
+    """
+
+    connection: Queryable
+    kb_id: UUID
+    head: Head
+    revision: int
+    access: Access
+    scopes_written: frozenset[str]
+    configuration_now: Configuration
+    configuration: Configuration
+    configured_at: int
+    texts: TextReader
+
+    @property
+    def generation(self) -> int:
+        return self.head.generation
+
+    @property
+    def is_head(self) -> bool:
+        return self.revision == self.head.revision
+
+    def values(self, **more: Value | Collection[Value]) -> Parameters:
+        """The parameters `kb_id`, `generation` and `revision`, with more."""
+        return {
+            "kb_id": self.kb_id.bytes,
+            "generation": self.head.generation,
+            "revision": self.revision,
+            **more,
+        }
+
+    def one(self, statement: Statement, **more: Value | Collection[Value]) -> Row | None:
+        return self.connection.one(statement, self.values(**more))
+
+    def all(self, statement: Statement, **more: Value | Collection[Value]) -> list[Row]:
+        return self.connection.all(statement, self.values(**more))
+
+    @cached_property
+    def configured_time(self) -> int:
+        """When the configuration in force was committed: the time of every virtual page."""
+        row = self.connection.one(
+            _COMMITTED_AT, {"kb_id": self.kb_id.bytes, "revision": self.configured_at}
+        )
+        return cast(int, row[0]) if row else 0
+
+
+_KB_COLUMNS = select(
+    knowledge_bases.c.kb_id,
+    knowledge_bases.c.slug,
+    knowledge_bases.c.created_at,
+    knowledge_bases.c.cursor_key,
+)
+_KB_BY_ID = Statement(_KB_COLUMNS.where(knowledge_bases.c.kb_id == bindparam("kb_id")))
+_KB_BY_SLUG = Statement(_KB_COLUMNS.where(knowledge_bases.c.slug == bindparam("slug")))
+
+_LAST_NEW_SCOPE = (
+    select(func.max(scopes.c.since))
+    .where(scopes.c.kb_id == heads.c.kb_id, scopes.c.generation == heads.c.generation)
+    .correlate(heads)
+    .scalar_subquery()
+)
+_HEAD = Statement(
+    select(
+        heads.c.revision,
+        heads.c.position,
+        heads.c.committed_at,
+        heads.c.digest,
+        heads.c.generation,
+        heads.c.configured_at,
+        configurations.c.text_ref,
+        commits.c.digest.label("scopes_digest"),
+    )
+    .select_from(heads)
+    .outerjoin(
+        configurations,
+        and_(
+            configurations.c.kb_id == heads.c.kb_id,
+            configurations.c.generation == heads.c.generation,
+            configurations.c.from_revision == heads.c.configured_at,
+        ),
+    )
+    .outerjoin(
+        commits,
+        and_(commits.c.kb_id == heads.c.kb_id, commits.c.revision == _LAST_NEW_SCOPE),
+    )
+    .where(heads.c.kb_id == bindparam("kb_id"))
+)
+_SCOPES = Statement(
+    select(scopes.c.scope).where(
+        scopes.c.kb_id == bindparam("kb_id"), scopes.c.generation == bindparam("generation")
+    )
+)
+_CONFIGURED = Statement(
+    select(configurations.c.from_revision, configurations.c.text_ref)
+    .where(
+        configurations.c.kb_id == bindparam("kb_id"),
+        configurations.c.generation == bindparam("generation"),
+        configurations.c.from_revision <= bindparam("revision"),
+    )
+    .order_by(configurations.c.from_revision.desc())
+    .limit(1)
+)
+_CONFIGURATION = Statement(
+    select(configurations.c.configuration).where(
+        configurations.c.kb_id == bindparam("kb_id"),
+        configurations.c.generation == bindparam("generation"),
+        configurations.c.from_revision == bindparam("revision"),
+    )
+)
+_COMMITTED_AT = Statement(
+    select(commits.c.committed_at).where(
+        commits.c.kb_id == bindparam("kb_id"), commits.c.revision == bindparam("revision")
+    )
+)
+_AT_TIME = Statement(
+    select(commits.c.revision, commits.c.committed_at)
+    .where(commits.c.kb_id == bindparam("kb_id"), commits.c.committed_at <= bindparam("micros"))
+    .order_by(commits.c.committed_at.desc(), commits.c.revision.desc())
+    .limit(1)
+)
+_HEAD_TIME = Statement(select(heads.c.committed_at).where(heads.c.kb_id == bindparam("kb_id")))
+
+
+def find_kb(connection: Queryable, address: str) -> KnowledgeBaseRow | None:
+    """The knowledge base of `knowledge-base-<uuid>`, a bare UUID or a slug."""
+    kb_id = parse_kb_address(address)
+    if kb_id is not None:
+        row = connection.one(_KB_BY_ID, {"kb_id": kb_id.bytes})
+    else:
+        row = connection.one(_KB_BY_SLUG, {"slug": address})
+    if row is None:
+        return None
+    return KnowledgeBaseRow(
+        kb_id=UUID(bytes=cast(bytes, row[0])),
+        slug=cast(str, row[1]),
+        created_at=cast(int, row[2]),
+        cursor_key=cast(bytes, row[3]),
+    )
+
+
+def open_snapshot(
+    connection: Queryable, kb_id: UUID, caller: Caller, revision: int | None = None
+) -> Snapshot:
+    """The state at a revision, the head by default; the caller holds a read transaction open.
+
+    Raises NotFoundError without such a knowledge base, RevisionNotReachedError above the head
+    and RevisionNotRetainedError below RETAINED_FROM.
+    """
+    row = connection.one(_HEAD, {"kb_id": kb_id.bytes})
+    if row is None:
+        raise NotFoundError("Knowledge base not found.")
+    head = _head(kb_id, row)
+    if revision is None:
+        revision = head.revision
+    _check_revision(revision, head)
+    text_ref = cast(bytes | None, row[6])
+    now = _configuration(connection, head, head.configured_at, text_ref)
+    then, configured_at = now, head.configured_at
+    if revision < head.configured_at:
+        configured_at, text_ref_then = _configured(connection, head, revision)
+        then = _configuration(connection, head, configured_at, text_ref_then)
+    written = _scopes_written(connection, head, cast(bytes | None, row[7]))
+    return Snapshot(
+        connection=connection,
+        kb_id=kb_id,
+        head=head,
+        revision=revision,
+        access=_access(now, caller, written),
+        scopes_written=written,
+        configuration_now=now,
+        configuration=then,
+        configured_at=configured_at,
+        texts=TextReader(connection, kb_id),
+    )
+
+
+def revision_at(connection: Queryable, kb_id: UUID, micros: int) -> RevisionAt:
+    """The last revision committed at or before a time (UTC microseconds).
+
+    Raises NotFoundError without such a knowledge base, RevisionNotRetainedError before its
+    first commit. That the time is not beyond now is for the caller to check.
+    """
+    head = connection.one(_HEAD_TIME, {"kb_id": kb_id.bytes})
+    if head is None:
+        raise NotFoundError("Knowledge base not found.")
+    row = connection.one(_AT_TIME, {"kb_id": kb_id.bytes, "micros": micros})
+    if row is None:
+        raise RevisionNotRetainedError(
+            "The knowledge base had no revision at that time.", retainedFrom=RETAINED_FROM
+        )
+    return RevisionAt(
+        revision=cast(int, row[0]),
+        committed_at=cast(int, row[1]),
+        final=micros < cast(int, head[0]),
+    )
+
+
+def _head(kb_id: UUID, row: Row) -> Head:
+    return Head(
+        kb_id=kb_id,
+        revision=cast(int, row[0]),
+        position=cast(int, row[1]),
+        committed_at=cast(int, row[2]),
+        digest=cast(bytes, row[3]),
+        generation=cast(int, row[4]),
+        configured_at=cast(int, row[5]),
+    )
+
+
+def _check_revision(revision: int, head: Head) -> None:
+    if revision > head.revision:
+        raise RevisionNotReachedError(
+            f"Revision {revision} is not reached; the newest is {head.revision}.",
+            revision=revision,
+            activeContentRevision=head.revision,
+        )
+    if revision < RETAINED_FROM:
+        raise RevisionNotRetainedError(
+            f"Revision {revision} cannot be read; the oldest is {RETAINED_FROM}.",
+            revision=revision,
+            retainedFrom=RETAINED_FROM,
+        )
+
+
+def _configured(connection: Queryable, head: Head, revision: int) -> tuple[int, bytes | None]:
+    """The revision that made the configuration in force, and the reference to its text."""
+    row = connection.one(_CONFIGURED, _keys(head, revision))
+    return (cast(int, row[0]), cast(bytes, row[1])) if row else (0, None)
+
+
+_configurations: LruCache[bytes, Configuration] = LruCache(_CONFIGURATIONS_CACHED_MAX)
+_scope_sets: LruCache[bytes, frozenset[str]] = LruCache(_SCOPE_SETS_CACHED_MAX)
+
+
+def _configuration(
+    connection: Queryable, head: Head, revision: int, text_ref: bytes | None
+) -> Configuration:
+    if text_ref is None:
+        return Configuration.empty()
+    # The reference holds the salted hash of the text: equal references mean equal texts.
+    found = _configurations.get(text_ref)
+    if found is None:
+        row = connection.one(_CONFIGURATION, _keys(head, revision))
+        assert row is not None, "a configuration row has a text"
+        found = load_configuration(cast(str, row[0]), "json")
+        _configurations.put(text_ref, found)
+    return found
+
+
+def _scopes_written(connection: Queryable, head: Head, digest: bytes | None) -> frozenset[str]:
+    """Every scope that ever had a written page.
+
+    `digest` is that of the commit which brought the newest of them. Digests chain, so it
+    stands for the whole history up to there, and no scope came since.
+    """
+    if digest is None:
+        return frozenset()
+    found = _scope_sets.get(digest)
+    if found is None:
+        rows = connection.all(_SCOPES, {"kb_id": head.kb_id.bytes, "generation": head.generation})
+        found = frozenset(cast(str, row[0]) for row in rows)
+        _scope_sets.put(digest, found)
+    return found
+
+
+@lru_cache(maxsize=_ACCESSES_CACHED_MAX)
+def _access(configuration: Configuration, caller: Caller, written: frozenset[str]) -> Access:
+    declared = declared_concrete_addresses(configuration)
+    return Access(configuration, caller, written.union(declared, caller.held))
+
+
+def _keys(head: Head, revision: int) -> Parameters:
+    return {"kb_id": head.kb_id.bytes, "generation": head.generation, "revision": revision}
