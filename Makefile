@@ -16,15 +16,20 @@ help: ## list the targets
 install: $(READY) ## make .venv with the pinned libraries
 
 # The stamp is written last: an installation that was cut short runs again.
-# The ceiling on pip's output is two -q, because a pip configuration may warn on every call.
+# Two -q, because a pip configuration may warn on every call; errors are still shown.
 $(READY): pyproject.toml constraints.txt
-	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (once)" >&2
 	@$(RUN) -m pip install -q -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# Make dies of the Ctrl-C that ends its recipe and would report 130. So in the foreground of a
+# terminal (ps marks it with +) the demo gets a process group of its own, and its 0 is make's.
 demo: $(READY) ## serve the sample handbook until Ctrl-C
-	@exec $(RUN) -m api.demo
+	@case "$$(ps -o stat= -p $$$$ 2>/dev/null)" in \
+	  *+*) exec sh -mc '$(RUN) -m api.demo; exit $$?' ;; \
+	  *) exec $(RUN) -m api.demo ;; \
+	esac
 
 test: $(READY) ## run every test but the soak tests
 	$(RUN) -m pytest $(PYTEST_ARGS)

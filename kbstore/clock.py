@@ -29,6 +29,11 @@ def format_time(micros: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment.year >= 1000 else moment.isoformat()
 
 
+def micros_of(moment: datetime) -> int:
+    """UTC microseconds of a date-time that has a zone."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
 def parse_time(value: str, field: str) -> int:
     """UTC microseconds of an RFC 3339 time; a time without a zone is refused (422)."""
     try:
@@ -40,7 +45,7 @@ def parse_time(value: str, field: str) -> int:
     if len(value) < len("2026-03-01T10:00Z") or value[10:11] not in ("T", "t", " "):
         raise _invalid(value, field, "notATime")
     try:
-        return (moment - EPOCH) // _MICROSECOND
+        return micros_of(moment)
     except OverflowError:
         raise _invalid(value, field, "outOfRange") from None
 

@@ -9,6 +9,7 @@
     │   ├── TooManyPagesError              422  TOO_MANY_PAGES
     │   ├── ImportInvalidError             422  IMPORT_INVALID
     │   ├── MalformedRequestError          400  MALFORMED_REQUEST
+    │   ├── RequestTimeoutError            408  REQUEST_TIMEOUT
     │   ├── RequestTooLargeError           413  REQUEST_TOO_LARGE
     │   ├── UnsupportedMediaTypeError      415  UNSUPPORTED_MEDIA_TYPE
     │   └── PreconditionRequiredError      428  PRECONDITION_REQUIRED
@@ -121,6 +122,13 @@ class ImportInvalidError(InvalidError):
 class MalformedRequestError(InvalidError):
     code = "MALFORMED_REQUEST"
     http_status = 400
+
+
+class RequestTimeoutError(InvalidError):
+    """The body of a request did not arrive in time; nothing of it was used."""
+
+    code = "REQUEST_TIMEOUT"
+    http_status = 408
 
 
 class RequestTooLargeError(InvalidError):

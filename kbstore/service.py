@@ -1,7 +1,6 @@
 """The command service: from a command and its caller to a commit, in one transaction."""
 
 import sqlite3
-from collections.abc import Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
@@ -9,10 +8,10 @@ from msgspec import Struct
 
 from kbstore.access import Caller
 from kbstore.clock import Clock, SystemClock
-from kbstore.domain.commands import Batch, Command, CreateKnowledgeBase
+from kbstore.domain.commands import Batch, Command, CreateKnowledgeBase, Operation
 from kbstore.domain.deciding import decide
-from kbstore.domain.decision import Subject
-from kbstore.domain.events import Event, PageCreated
+from kbstore.domain.decision import Context, Subject, after
+from kbstore.domain.events import Event
 from kbstore.errors import RevisionConflictError, VersionConflictError
 from kbstore.ids import IdSource, SystemIds
 from kbstore.store.application import Applications
@@ -160,8 +159,7 @@ class _Run:
         self._commit: OpenCommit | None = None
         self._events: list[Event] = []
         self._subjects: list[Subject] = []
-        self._base_versions: dict[UUID, int] = {}
-        self._created: set[UUID] = set()
+        self._context: Context | None = None
 
     def perform(self) -> Outcome:
         command = self._request.command
@@ -182,14 +180,11 @@ class _Run:
                 currentRevision=current,
             )
 
-    def _decide(self, operation: Command) -> None:
-        context = self._surroundings.context(
-            self._request.caller,
-            base_versions=self._base_versions,
-            created=frozenset(self._created),
-            places=tuple(subject.id for subject in self._subjects),
-        )
+    def _decide(self, operation: Operation) -> None:
+        caller = self._request.caller
+        context = self._surroundings.context(caller, operation, self._context)
         decision = decide(operation, context)
+        self._context = after(context, decision)
         self._subjects.extend(decision.subjects)
         if not decision.events:
             return
@@ -198,16 +193,6 @@ class _Run:
         self._commit.append(decision.events, decision.texts, self._application.save_into)
         self._surroundings.follow(decision.events)
         self._events.extend(decision.events)
-        self._note_versions(decision.events)
-
-    def _note_versions(self, events: Sequence[Event]) -> None:
-        """Keeps what version each page had before this commit: expectations mean that one."""
-        for event in events:
-            page_id = event.originator_id
-            if isinstance(event, PageCreated) and event.template is None:
-                self._created.add(page_id)
-            elif page_id not in self._created:
-                self._base_versions.setdefault(page_id, event.originator_version - 1)
 
     def _finish(self) -> Outcome:
         transaction, claim = self._transaction, self._request.claim

@@ -1,19 +1,23 @@
 """What commands of one transaction are decided on, besides the pages themselves."""
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kbstore.access import (
     Access,
     Caller,
     Configuration,
+    declaration_of,
     declared_concrete_addresses,
     load_configuration,
 )
+from kbstore.domain.commands import Configure, CreateKnowledgeBase, Operation
 from kbstore.domain.decision import Context
+from kbstore.domain.declared import DeclaredPage, declared_pages
 from kbstore.domain.events import (
     Event,
     KnowledgeBaseConfigured,
@@ -21,8 +25,11 @@ from kbstore.domain.events import (
     PageMoved,
     PageRestored,
 )
-from kbstore.ids import IdSource
+from kbstore.ids import IdSource, declared_page_id
+from kbstore.store.commits import Head
 from kbstore.store.configurations import configuration_text
+from kbstore.store.connection import Queryable
+from kbstore.store.heads import last_version
 from kbstore.store.projecting import InlineProjections
 from kbstore.store.transaction import WriteTransaction
 
@@ -48,32 +55,46 @@ class Surroundings:
             transaction.connection, head.kb_id, head.generation, transaction.texts
         )
         self.state = _State(
-            configuration=self._committed_configuration(),
+            configuration=committed_configuration(transaction.connection, head),
             scopes=self.lookup.scope_addresses(),
         )
 
-    def context(self, caller: Caller, previous: Context | None) -> Context:
+    def context(self, caller: Caller, operation: Operation, previous: Context | None) -> Context:
         """What the next operation is decided with; `previous` goes before it in the commit."""
         head = self._transaction.head
         configuration = self.state.configuration
         access = access_of(configuration, caller, self.state.scopes)
         if previous is not None:
-            return replace(previous, configuration=configuration, access=access)
+            return replace(previous, access=access)
         return Context(
             kb_id=head.kb_id,
             revision=head.revision,
             configuration=configuration,
             configured_at=head.configured_at,
-            kb_version=self._kb_version,
+            kb_version=self._kb_version(operation),
             access=access,
             lookup=self.lookup,
             ids=self._ids,
-            declared=self.declared,
+            declared=partial(self._declared, caller),
         )
 
-    def declared(self, page_id: UUID) -> DeclaredPage | None:
-        """The declaration an id belongs to, among the scopes that are known."""
-        ...
+    def _kb_version(self, operation: Operation) -> int:
+        if not isinstance(operation, Configure | CreateKnowledgeBase):
+            return 0
+        head = self._transaction.head
+        return last_version(self._transaction.connection, head.kb_id, head.kb_id)
+
+    def _declared(self, caller: Caller, page_id: UUID) -> DeclaredPage | None:
+        """The declared page with this id among the scopes that have pages, are declared or held."""
+        head, state = self._transaction.head, self.state
+        known = known_scopes(state.configuration, caller, state.scopes)
+        scope = declared_scope_of(head.kb_id, state.configuration, known).get(page_id)
+        places = known if scope is None else (scope,)
+        for place in places:
+            for page in declared_pages(state.configuration, head.kb_id, place, self.lookup):
+                if page.page_id == page_id:
+                    return page
+        return None
 
     def follow(self, events: Iterable[Event]) -> None:
         """Takes in what the events just written change of the surroundings."""
@@ -89,29 +110,49 @@ class Surroundings:
                 case _:
                     pass
 
-    def _committed_configuration(self) -> Configuration:
-        head = self._transaction.head
-        if head.configured_at == 0:
-            return Configuration.empty()
-        key = (head.kb_id, head.configured_at)
-        configuration = _configurations.get(key)
-        if configuration is None:
-            text, format_ = configuration_text(
-                self._transaction.connection, head.kb_id, head.configured_at
-            )
-            configuration = load_configuration(text, format_)
-            if len(_configurations) >= _CONFIGURATIONS_KEPT:
-                _configurations.pop(next(iter(_configurations)))
-            _configurations[key] = configuration
-        return configuration
-
 
 _configurations: dict[tuple[UUID, int], Configuration] = {}
 """By knowledge base and revision: what is committed there never changes."""
 
 
+def committed_configuration(connection: Queryable, head: Head) -> Configuration:
+    """The configuration in force at a head that was read from the database."""
+    if head.configured_at == 0:
+        return Configuration.empty()
+    key = (head.kb_id, head.configured_at)
+    configuration = _configurations.get(key)
+    if configuration is None:
+        text, format_ = configuration_text(connection, head.kb_id, head.configured_at)
+        configuration = load_configuration(text, format_)
+        if len(_configurations) >= _CONFIGURATIONS_KEPT:
+            _configurations.pop(next(iter(_configurations)))
+        _configurations[key] = configuration
+    return configuration
+
+
+def known_scopes(
+    configuration: Configuration, caller: Caller, written: frozenset[str]
+) -> frozenset[str]:
+    """The scopes that have pages, are declared or are held by the caller."""
+    return written.union(declared_concrete_addresses(configuration), caller.held)
+
+
 @lru_cache(maxsize=_ACCESSES_KEPT)
-def access_of(configuration: Configuration, caller: Caller, scopes: frozenset[str]) -> Access:
-    """The access of a caller, over the scopes that have pages, are declared or are held."""
-    known = scopes | caller.held | frozenset(declared_concrete_addresses(configuration))
-    return Access(configuration, caller, known)
+def access_of(configuration: Configuration, caller: Caller, written: frozenset[str]) -> Access:
+    """The access of a caller over the known scopes; the same for reading and for deciding."""
+    return Access(configuration, caller, known_scopes(configuration, caller, written))
+
+
+@lru_cache(maxsize=_ACCESSES_KEPT)
+def declared_scope_of(
+    kb_id: UUID, configuration: Configuration, scopes: frozenset[str]
+) -> Mapping[UUID, str]:
+    """The scope of each declared page by the id it has as long as none written from its
+    declaration moved away."""
+    found = {}
+    for scope in scopes:
+        declaration = declaration_of(configuration, scope)
+        if declaration is not None:
+            for path in ((), *(page.path for page in declaration.templates.pages)):
+                found[declared_page_id(kb_id, scope, path, 0)] = scope
+    return found

@@ -49,9 +49,7 @@ class PreparedBody(Struct, frozen=True):
         return BodyRef(self.text.ref, self.lines, self.tokens)
 
 
-def prepare_text(
-    value: str, ids: IdSource, links: tuple[LinkTarget, ...] = ()
-) -> PreparedText:
+def prepare_text(value: str, ids: IdSource, links: tuple[LinkTarget, ...] = ()) -> PreparedText:
     """Hashes and, where it pays, compresses a text. Pure but for its id and its salt."""
     raw = value.encode()
     salt = ids.new_salt()

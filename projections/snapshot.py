@@ -8,7 +8,7 @@ process wrote last and however many databases one process serves.
 
 from collections.abc import Collection
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from msgspec import Struct
@@ -22,14 +22,17 @@ from kbstore.access import (
     load_configuration,
 )
 from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
-from kbstore.ids import parse_kb_address
 from kbstore.store.commits import Head
 from kbstore.store.connection import Queryable
 from kbstore.store.statements import Row, Statement, Value
-from kbstore.store.tables import commits, heads, knowledge_bases
+from kbstore.store.tables import commits, heads
 from kbstore.store.texts import TextReader
 from projections.caching import LruCache
 from projections.tables import configurations, scopes
+
+if TYPE_CHECKING:
+    from projections.read.rows import PageRow
+    from projections.read.standing import Place
 
 RETAINED_FROM = 1
 """The oldest revision that can be read: nothing is ever dropped."""
@@ -39,15 +42,6 @@ _SCOPE_SETS_CACHED_MAX = 256
 _ACCESSES_CACHED_MAX = 1_024
 
 Parameters = dict[str, Value | Collection[Value]]
-
-
-class KnowledgeBaseRow(Struct, frozen=True, kw_only=True):
-    """A knowledge base in the catalogue; `created_at` is UTC microseconds."""
-
-    kb_id: UUID
-    slug: str
-    created_at: int
-    cursor_key: bytes
 
 
 class RevisionAt(Struct, frozen=True, kw_only=True):
@@ -100,6 +94,21 @@ class Snapshot(Struct, frozen=True, kw_only=True, dict=True):
         return self.connection.all(statement, self.values(**more))
 
     @cached_property
+    def filters(self) -> Parameters:
+        """The parameters of `projections.read.filters`."""
+        return filter_parameters(self.access, self.scopes_written)
+
+    @cached_property
+    def rows_read(self) -> "dict[UUID, PageRow | None]":
+        """Pages read before: the rows of a list share their ancestors."""
+        return {}
+
+    @cached_property
+    def places(self) -> "dict[UUID, Place]":
+        """Where the pages read before stand."""
+        return {}
+
+    @cached_property
     def configured_time(self) -> int:
         """When the configuration in force was committed: the time of every virtual page."""
         row = self.connection.one(
@@ -107,15 +116,6 @@ class Snapshot(Struct, frozen=True, kw_only=True, dict=True):
         )
         return cast(int, row[0]) if row else 0
 
-
-_KB_COLUMNS = select(
-    knowledge_bases.c.kb_id,
-    knowledge_bases.c.slug,
-    knowledge_bases.c.created_at,
-    knowledge_bases.c.cursor_key,
-)
-_KB_BY_ID = Statement(_KB_COLUMNS.where(knowledge_bases.c.kb_id == bindparam("kb_id")))
-_KB_BY_SLUG = Statement(_KB_COLUMNS.where(knowledge_bases.c.slug == bindparam("slug")))
 
 _LAST_NEW_SCOPE = (
     select(func.max(scopes.c.since))
@@ -183,23 +183,6 @@ _AT_TIME = Statement(
     .limit(1)
 )
 _HEAD_TIME = Statement(select(heads.c.committed_at).where(heads.c.kb_id == bindparam("kb_id")))
-
-
-def find_kb(connection: Queryable, address: str) -> KnowledgeBaseRow | None:
-    """The knowledge base of `knowledge-base-<uuid>`, a bare UUID or a slug."""
-    kb_id = parse_kb_address(address)
-    if kb_id is not None:
-        row = connection.one(_KB_BY_ID, {"kb_id": kb_id.bytes})
-    else:
-        row = connection.one(_KB_BY_SLUG, {"slug": address})
-    if row is None:
-        return None
-    return KnowledgeBaseRow(
-        kb_id=UUID(bytes=cast(bytes, row[0])),
-        slug=cast(str, row[1]),
-        created_at=cast(int, row[2]),
-        cursor_key=cast(bytes, row[3]),
-    )
 
 
 def open_snapshot(
@@ -331,6 +314,20 @@ def _scopes_written(connection: Queryable, head: Head, digest: bytes | None) -> 
 def _access(configuration: Configuration, caller: Caller, written: frozenset[str]) -> Access:
     declared = declared_concrete_addresses(configuration)
     return Access(configuration, caller, written.union(declared, caller.held))
+
+
+@lru_cache(maxsize=_ACCESSES_CACHED_MAX)
+def filter_parameters(access: Access, written: frozenset[str]) -> Parameters:
+    """Who reads or owns every scope that has pages is asked for none of them by name."""
+    reads_all = written <= access.readable
+    owned = access.readable if access.is_auditor else access.owned
+    owns_all = written <= owned
+    return {
+        "reads_all": int(reads_all),
+        "owns_all": int(owns_all),
+        "readable": () if reads_all else tuple(written & access.readable),
+        "owned": () if owns_all else tuple(written & owned),
+    }
 
 
 def _keys(head: Head, revision: int) -> Parameters:

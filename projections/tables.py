@@ -53,6 +53,7 @@ pages = Table(
     # "deleted" or "merged", and the version the event that ended the page gave it.
     Column("ended_how", Text),
     Column("ended_version", BigInteger),
+    # Where a chain of merges ends: when that page is merged away too, this follows.
     Column("merged_into", LargeBinary(16)),
     Column("created_at", BigInteger, nullable=False),
     Column("created_by", Text, nullable=False),
@@ -77,6 +78,14 @@ pages = Table(
         "page_id",
         sqlite_where=text("ended_at IS NOT NULL"),
         postgresql_where=text("ended_at IS NOT NULL"),
+    ),
+    Index(
+        "pages_by_merge",
+        "kb_id",
+        "generation",
+        "merged_into",
+        sqlite_where=text("merged_into IS NOT NULL"),
+        postgresql_where=text("merged_into IS NOT NULL"),
     ),
     sqlite_with_rowid=False,
 )
@@ -105,7 +114,8 @@ page_versions = Table(
     # A commit may give a page several versions: all but its last are valid nowhere
     # (`to_revision` equals `from_revision`) and serve history alone.
     PrimaryKeyConstraint("kb_id", "generation", "page_id", "from_revision", "version"),
-    Index("page_versions_version", "kb_id", "generation", "page_id", "version", unique=True),
+    # Not unique: a page that follows an ancestor into another scope keeps its version.
+    Index("page_versions_version", "kb_id", "generation", "page_id", "version"),
     Index(
         "page_versions_children",
         "kb_id",
@@ -257,6 +267,15 @@ links = Table(
     Column("target_fold", Text),
     Column("line", Integer, nullable=False),
     PrimaryKeyConstraint("kb_id", "generation", "source_id", "ordinal", "from_revision"),
+    Index(
+        "links_by_source",
+        "kb_id",
+        "generation",
+        "source_page",
+        "source_id",
+        sqlite_where=_CURRENT_ONLY,
+        postgresql_where=_CURRENT_ONLY,
+    ),
     Index("links_by_target", "kb_id", "generation", "target_page", "to_revision"),
     Index(
         "links_unbound",
@@ -287,6 +306,8 @@ scopes = Table(
     # The first revision a page of this scope was written at.
     Column("since", BigInteger, nullable=False),
     PrimaryKeyConstraint("kb_id", "generation", "scope"),
+    # The newest entry says whether a set of scopes read before is still whole.
+    Index("scopes_by_since", "kb_id", "generation", "since"),
     sqlite_with_rowid=False,
 )
 

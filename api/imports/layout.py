@@ -17,6 +17,7 @@ from api.imports.folding import Files
 from api.imports.paths import Keys
 from api.imports.plan import Handle
 from api.imports.tree import FolderTree
+from kbstore.limits import PAGES_PER_OPERATION_MAX
 
 
 class Layout(Struct, frozen=True):
@@ -141,11 +142,20 @@ class _Settlement:
         folders.sort(key=lambda page: (-len(self.tree.node(page).children), self.paths[page]))
         for page in folders:
             goal = self.wants.get(page)
-            if goal is None or goal in self.claims:
+            if goal is None or goal in self.claims or self._is_too_large(page):
                 continue
             other = self.tree.find(goal)
             if other is None or not self._holds(other):
                 self.claims[goal] = page
+
+    def _is_too_large(self, folder: Handle) -> bool:
+        """Whether more pages would go along than the store moves at once."""
+        found = [folder]
+        for page in found:
+            found.extend(self.tree.children(page))
+            if len(found) > PAGES_PER_OPERATION_MAX:
+                return True
+        return False
 
     def _fill(self) -> dict[Keys, Handle]:
         """A page for every path that needs one, parents first."""

@@ -3,13 +3,14 @@
 import re
 from urllib.parse import unquote
 
-from api.imports.paths import Keys, PathError, checked_keys, fold_key, normalize_line_ends
-from kbstore.errors import ImportInvalidError
+from api.imports.paths import Keys, PathError, checked_keys
+from kbstore.errors import ImportInvalidError, ValidationError
 from kbstore.limits import (
     BODY_BYTES_MAX,
     IMPORT_INFLATED_BYTES_MAX,
     IMPORT_OPERATIONS_PER_LINE_MAX,
 )
+from kbstore.text import clean_body, fold_key
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 
@@ -83,9 +84,8 @@ class Inflow:
         if self._bytes > IMPORT_INFLATED_BYTES_MAX:
             raise refused(name, "size", f"all files have at most {IMPORT_INFLATED_BYTES_MAX} bytes")
         try:
-            text = data.decode()
+            return clean_body(data.decode())
         except UnicodeDecodeError as error:
             raise refused(name, "text", f"is not UTF-8 at byte {error.start}") from None
-        if "\0" in text:
-            raise refused(name, "text", "holds a NUL")
-        return normalize_line_ends(text)
+        except ValidationError as error:
+            raise refused(name, "text", error.message) from None

@@ -18,19 +18,17 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta, Struct
 
-from api.imports.paths import PathError, keys_of, normalize_line_ends
-from kbstore.errors import ImportInvalidError
+from api.imports.paths import PathError, keys_of
+from kbstore.access import parse_principal
+from kbstore.errors import ImportInvalidError, ValidationError
 from kbstore.limits import (
-    BODY_BYTES_MAX,
     IMPORT_INFLATED_BYTES_MAX,
     IMPORT_LINE_BYTES_MAX,
     IMPORT_OPERATIONS_PER_LINE_MAX,
-    PRINCIPAL_CODE_POINTS_MAX,
     REVISION_MAX,
 )
+from kbstore.text import clean_body
 
-ACTOR_PREFIX = "user:"
-_ACTOR_CODE_POINTS_MAX = PRINCIPAL_CODE_POINTS_MAX - len(ACTOR_PREFIX)
 _CHUNK_BYTES = 256 * 1024
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 # `xz -9` needs 65 MiB to decompress; a forged header may ask for 4 GiB.
@@ -66,12 +64,13 @@ class LogLine(Struct, frozen=True, forbid_unknown_fields=True):
 
     n: Annotated[int, Meta(ge=1, le=REVISION_MAX)]
     at: Annotated[datetime, Meta(tz=True)]
-    actor: Annotated[str, Meta(min_length=1, max_length=_ACTOR_CODE_POINTS_MAX)]
+    actor: str
     ops: Annotated[tuple[FileOperation, ...], Meta(max_length=IMPORT_OPERATIONS_PER_LINE_MAX)]
 
     @property
     def principal(self) -> str:
-        return ACTOR_PREFIX + self.actor
+        """Who acts: `user:` and the actor."""
+        return parse_principal(f"user:{self.actor}", "actor")
 
 
 class LogSurvey(Struct, frozen=True):
@@ -123,40 +122,28 @@ def decode_line(raw: bytes, number: int) -> LogLine:
         raise _refused(number, "shape", str(error)) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _refused(number, "json", str(error)) from None
-    if not line.actor.isprintable() or line.actor != line.actor.strip():
-        raise _refused(number, "actor", "an actor has no control characters or outer blanks")
-    return msgspec.structs.replace(line, ops=tuple(_checked(op, number) for op in line.ops))
-
-
-def _checked(operation: FileOperation, number: int) -> FileOperation:
     try:
-        match operation:
-            case WriteFile():
-                keys_of(operation.path)
-                return WriteFile(operation.path, _checked_text(operation, number))
-            case MoveFile():
-                keys_of(operation.from_)
-                keys_of(operation.to)
-            case DeleteFile():
-                keys_of(operation.path)
+        _ = line.principal
+        operations = tuple(_checked(operation) for operation in line.ops)
     except PathError as error:
         raise _refused(number, error.reason, str(error)) from None
+    except ValidationError as error:
+        reason = str(error.details["field"])
+        raise _refused(number, reason, error.message) from None
+    return msgspec.structs.replace(line, ops=operations)
+
+
+def _checked(operation: FileOperation) -> FileOperation:
+    match operation:
+        case WriteFile():
+            keys_of(operation.path)
+            return WriteFile(operation.path, clean_body(operation.text, "text"))
+        case MoveFile():
+            keys_of(operation.from_)
+            keys_of(operation.to)
+        case DeleteFile():
+            keys_of(operation.path)
     return operation
-
-
-def _checked_text(operation: WriteFile, number: int) -> str:
-    text = normalize_line_ends(operation.text)
-    if "\0" in text:
-        raise _refused(number, "text", f"the text of {operation.path!r} holds a NUL")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise _refused(
-            number, "text", f"the text of {operation.path!r} holds a lone surrogate"
-        ) from None
-    if size > BODY_BYTES_MAX:
-        raise _refused(number, "size", f"the text of {operation.path!r} is over {BODY_BYTES_MAX}")
-    return text
 
 
 def _raw_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

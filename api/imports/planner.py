@@ -1,5 +1,6 @@
 """From a line of an operation log, or a folder, to the page operations of one commit."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from unicodedata import normalize
 from uuid import UUID
@@ -28,6 +29,9 @@ from kbstore.limits import NAME_CODE_POINTS_MAX
 
 __all__ = ["ExistingPage", "FolderTree", "Texts", "plan_folder", "plan_line"]
 
+# A name holds none of these; a title may, written as a character reference.
+_LINE_BREAKERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
 
 class Texts(Struct, frozen=True):
     """What the planner asks about texts.
@@ -41,9 +45,10 @@ class Texts(Struct, frozen=True):
     body_of: Callable[[UUID], str]
 
     def name_of(self, body: str, key: str) -> str:
-        """The name of a file's page: its title, else its key, cut to a name's limit."""
-        title = normalize("NFC", self.title_of(body) or "").strip()
-        return title[:NAME_CODE_POINTS_MAX].rstrip() or key
+        """The name of a file's page: its title, on one line and cut to a name's limit, else
+        its key."""
+        title = _LINE_BREAKERS.sub(" ", normalize("NFC", self.title_of(body) or "")).strip()
+        return title[:NAME_CODE_POINTS_MAX].rstrip() or _name_from(key)
 
 
 def plan_line(
@@ -115,17 +120,21 @@ def _content(tree: FolderTree, files: Files, texts: Texts, keys: Keys, page: Han
             body = texts.body_of(file.origin)
         return _changes(tree, page, texts.name_of(body, key), body)
     if isinstance(page, int):
-        return _Content(name=key, body=None)
+        return _Content(name=_name_from(key), body=None)
     node = tree.node(page)
     if file is None and keys in files and node.body_sha256 is not None:
-        return _Content(name=key, body=None)
-    if node.key == key or node.name != node.key:
+        return _Content(name=_name_from(key), body=None)
+    if node.key is None or node.key == key or node.name != _name_from(node.key):
         return _Content()
     # The name was the key, or happened to be a title that reads like it.
     if node.body_sha256 is None:
-        return _Content(name=key)
+        return _Content(name=_name_from(key))
     name = texts.name_of(texts.body_of(page), key)
     return _Content(name=UNSET if name == node.name else name)
+
+
+def _name_from(key: str) -> str:
+    return key.strip()
 
 
 def _changes(tree: FolderTree, page: Handle, name: str, body: str) -> _Content:

@@ -8,15 +8,15 @@ trade places), one page waits at the top of the scope under a temporary key.
 
 from collections import deque
 from collections.abc import Mapping
-from itertools import count, takewhile
+from itertools import count, dropwhile, takewhile
 
 from msgspec import Struct
 
 from api.imports.folding import PlanError
-from api.imports.paths import fold_key
 from api.imports.plan import Handle
 from api.imports.tree import FolderTree
 from kbstore.limits import NESTING_LEVELS_MAX
+from kbstore.text import fold_key
 
 
 class Spot(Struct, frozen=True):
@@ -123,10 +123,10 @@ class _Schedule:
 
     def _break_circle(self) -> None:
         """Follows who waits for whom until it repeats, and parks one page of that circle."""
-        seen: list[Handle] = []
+        seen: dict[Handle, None] = {}
         at = next(iter(self.pending))
         while at not in seen:
-            seen.append(at)
+            seen[at] = None
             blocker = self._blocker(at)
             if blocker is None:  # what it waited for was solved by another step
                 self.ready.append(at)
@@ -134,7 +134,7 @@ class _Schedule:
             at = blocker
         circle = [
             page
-            for page in seen[seen.index(at) :]
+            for page in dropwhile(lambda page: page != at, seen)
             if self.pending[page] is not None and page not in self.parked
         ]
         if not circle:

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, field
 
-from api.imports.paths import Keys, fold_key
+from api.imports.paths import Keys
 from api.imports.plan import Handle, Plan, PlanCreate, PlanEdit, PlanMove
+from kbstore.text import fold_key
 
 
 class ExistingPage(Struct, frozen=True):

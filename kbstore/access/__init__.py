@@ -14,7 +14,7 @@ from kbstore.access.addresses import (
     parent_address,
     parse_address,
 )
-from kbstore.access.caller import GRANTS, Access, Caller, parse_principal
+from kbstore.access.caller import GRANTS, OPERATOR, Access, Caller, parse_principal
 from kbstore.access.configuration import (
     AccessRule,
     ChildDeclaration,
@@ -39,6 +39,7 @@ from kbstore.access.templates import TemplatePage, TemplateTree
 
 __all__ = [
     "GRANTS",
+    "OPERATOR",
     "Access",
     "AccessRule",
     "Caller",

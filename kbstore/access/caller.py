@@ -10,12 +10,17 @@ import msgspec
 from msgspec import Struct
 
 from kbstore.access.configuration import Configuration, Role
+from kbstore.access.declarations import is_declared
 from kbstore.access.roles import reach_of
 from kbstore.errors import NotFoundError, RoleTooWeakError, ValidationError
 from kbstore.limits import HELD_SCOPES_MAX, PRINCIPAL_CODE_POINTS_MAX
 
 GRANTS = frozenset(("admin", "auditor"))
 """`admin`: configuration and keys. `auditor`: reads everything, all history; writes nothing."""
+
+OPERATOR = "operator"
+"""The grant of who works on the database itself, by the command line: owner of every declared
+scope. No key can have it."""
 
 _PRINCIPAL = re.compile(r"(?:agent|user|service):\S(?:.*\S)?")
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
@@ -55,7 +60,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     key_id: str = ""
 
     def __post_init__(self) -> None:
-        if unknown := sorted(self.grants - GRANTS):
+        if unknown := sorted(self.grants - GRANTS - {OPERATOR}):
             raise ValidationError(
                 f'"{unknown[0]}" is no grant; there are {", ".join(sorted(GRANTS))}.',
                 field="grants",
@@ -68,6 +73,10 @@ class Caller(Struct, frozen=True, kw_only=True):
                 reason="tooMany",
                 limit=HELD_SCOPES_MAX,
             )
+
+    @property
+    def is_operator(self) -> bool:
+        return OPERATOR in self.grants
 
     @property
     def is_admin(self) -> bool:
@@ -94,7 +103,7 @@ class Access:
         self.configuration = configuration
         self.caller = caller
         self._reach = reach_of(configuration, caller.held)
-        roles = {address: self._reach.role(address) for address in known}
+        roles = {address: self._granted(address) for address in known}
         self.owned = frozenset(a for a, role in roles.items() if role is Role.OWNER)
         self.readable = (
             known if caller.is_auditor else frozenset(a for a, r in roles.items() if r is not None)
@@ -106,8 +115,13 @@ class Access:
 
     def role(self, address: str) -> Role | None:
         """The role on a scope, None without one; an auditor is a viewer at least."""
-        role = self._reach.role(address)
+        role = self._granted(address)
         return Role.VIEWER if role is None and self.is_auditor else role
+
+    def _granted(self, address: str) -> Role | None:
+        if self.caller.is_operator and is_declared(self.configuration, address):
+            return Role.OWNER
+        return self._reach.role(address)
 
     def can_read(self, address: str) -> bool:
         return self.role(address) is not None
@@ -118,7 +132,7 @@ class Access:
 
     def has_pin_authority(self, address: str) -> bool:
         """Whether the scope can be named as audience: by holding it, or as editor on it."""
-        role = self._reach.role(address)
+        role = self._granted(address)
         return address in self.caller.held or (role is not None and role >= Role.EDITOR)
 
     def require(self, role: Role, address: str, action: str) -> None:

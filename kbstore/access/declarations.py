@@ -23,7 +23,7 @@ from kbstore.access.matching import PatternIndex
 from kbstore.access.templates import TemplateTree
 from kbstore.limits import NAME_CODE_POINTS_MAX
 
-_CONFIGURATIONS_CACHED_MAX = 64
+_CONFIGURATIONS_CACHED_MAX = 16
 _ADDRESSES_CACHED_MAX = 20_000
 
 

@@ -19,8 +19,8 @@ from kbstore.access.addresses import Pattern, split_address
 from kbstore.access.configuration import AccessRule, Configuration, Role, ScopeDeclaration
 from kbstore.access.matching import PatternIndex
 
-_CONFIGURATIONS_CACHED_MAX = 64
-_HOLDERS_CACHED_MAX = 256
+_CONFIGURATIONS_CACHED_MAX = 16
+_HOLDERS_CACHED_MAX = 64
 _ADDRESSES_CACHED_MAX = 20_000
 
 

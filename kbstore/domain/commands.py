@@ -147,4 +147,5 @@ class Batch(Struct, frozen=True, kw_only=True):
     expected_revision: int | None = None
 
 
-Command = PageOperation | Batch | Configure | CreateKnowledgeBase
+Operation = PageOperation | Configure | CreateKnowledgeBase
+Command = Operation | Batch

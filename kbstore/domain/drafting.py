@@ -1,5 +1,7 @@
 """Collecting the events and the texts of one decision."""
 
+from uuid import UUID
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -24,6 +26,7 @@ class Draft:
 
     def __init__(self, context: Context) -> None:
         self._ids = context.ids
+        self._created: set[UUID] = set()
         self._events: list[Event] = []
         self._texts: list[PreparedText] = []
 
@@ -43,14 +46,14 @@ class Draft:
         Its links stay unbound: nobody in particular wrote them, so each reader resolves them.
         """
         for declared in target.unwritten:
-            self._create_declared(declared)
+            if declared.page_id not in self._created:
+                self._created.add(declared.page_id)
+                self._create_declared(declared)
         version = 1 if target.unwritten else target.page.version
         return replace(target.page, version=version)
 
     def decision(self, subject: Subject) -> Decision:
-        return Decision(
-            events=tuple(self._events), texts=tuple(self._texts), subjects=(subject,)
-        )
+        return Decision(events=tuple(self._events), texts=tuple(self._texts), subjects=(subject,))
 
     def _create_declared(self, declared: DeclaredPage) -> None:
         name = prepare_text(declared.name, self._ids)
@@ -78,4 +81,3 @@ class Draft:
 def unchanged(subject: Subject) -> Decision:
     """The decision of a command that changes nothing."""
     return Decision(subjects=(subject,))
-

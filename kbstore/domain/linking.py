@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from kbstore.access import Access, parse_address
 from kbstore.domain.declared import KeyPath
+from kbstore.domain.drafting import Target
 from kbstore.domain.events import Links
 from kbstore.domain.lookup import Lookup
 from kbstore.domain.state import PageState
@@ -39,9 +40,14 @@ def bind(
     return Links(text.targets.ref, tuple(bound))
 
 
-def folder_of(lookup: Lookup, page: PageState) -> PageState | None:
-    """Where the relative links of a page start."""
-    return page if page.parent_id is None else lookup.page(page.parent_id)
+def folder_of(lookup: Lookup, target: Target) -> PageState | None:
+    """Where the relative links of a page start: at the page above it."""
+    page = target.page
+    if page.parent_id is None:
+        return page
+    if len(target.unwritten) > 1:
+        return target.unwritten[-2].state
+    return lookup.page(page.parent_id)
 
 
 def _resolve(

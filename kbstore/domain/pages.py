@@ -7,7 +7,7 @@ from kbstore.access import Role
 from kbstore.domain.commands import CreatePage, EditPage
 from kbstore.domain.decision import Context, Decision, Subject
 from kbstore.domain.drafting import Draft, Target, unchanged
-from kbstore.domain.events import PageCreated, PageEdited, TextRef
+from kbstore.domain.events import Links, PageCreated, PageEdited, TextRef
 from kbstore.domain.linking import bind, folder_of
 from kbstore.domain.state import PageState
 from kbstore.domain.targets import check_version, page_target, parent_target, scope_target
@@ -23,9 +23,7 @@ def create(command: CreatePage, context: Context) -> Decision:
     context.access.require(Role.CONTRIBUTOR, command.scope, "Creating a page")
     key = None if command.key is None else clean_key(command.key)
     parent = (
-        top
-        if command.parent is None
-        else parent_target(context, command.parent, command.scope)
+        top if command.parent is None else parent_target(context, command.parent, command.scope)
     )
     check_levels(level_of(context, parent.page), 1)
     check_key_free(context, parent.page, key)
@@ -72,8 +70,9 @@ def edit(command: EditPage, context: Context) -> Decision:
             scope=page.scope,
         )
     draft = Draft(context)
-    written = draft.write(target)
-    draft.add(*_edited(change, written, context))
+    folder = folder_of(context.lookup, target)
+    links = bind(change.body or None, context.access, context.lookup, folder)
+    draft.add(*_edited(change, draft.write(target), links))
     return draft.decision(subject)
 
 
@@ -118,24 +117,23 @@ def _same_body(body: PreparedBody | None, target: Target, context: Context) -> b
     if target.unwritten:
         return (body.text.value if body else None) == target.unwritten[-1].body
     if body is None or target.page.body is None:
-        return body is target.page.body
+        return body is None and target.page.body is None
     return context.lookup.same_text(target.page.body.text, body.text.value)
 
 
 def _edited(
-    change: EditPage, page: PageState, context: Context
+    change: EditPage, page: PageState, links: Links | None
 ) -> tuple[PageEdited, PreparedText | None, PreparedText | None, PreparedBody | None]:
     name = None if change.name is UNSET else change.name
     description = None if change.description is UNSET else change.description
     body = None if change.body is UNSET else change.body
-    folder = folder_of(context.lookup, page)
     event = PageEdited(
         originator_id=page.page_id,
         originator_version=page.version + 1,
         name=UNSET if name is None else name.ref,
         description=UNSET if change.description is UNSET else _ref(description),
         body=UNSET if change.body is UNSET else (body.ref if body else None),
-        links=bind(body, context.access, context.lookup, folder),
+        links=links,
         range=change.range if body else None,
     )
     return event, name, description, body

@@ -34,12 +34,13 @@ def move(command: MovePage, context: Context) -> Decision:
     key = page.key if command.key is UNSET else command.key
     if key is not None and key != page.key:
         key = clean_key(key)
-    if page.parent_id is not None:
-        parent = _destination(command, context, page, scope)
-        if (parent.page.page_id, scope, key) == (page.parent_id, page.scope, page.key):
-            return unchanged(Subject("page", page.page_id))
+    if page.is_scope_page:
+        check_version(context, page, command.expected_version)
+        refuse_scope_page(page)
+    parent = _destination(command, context, page, scope)
+    if (parent.page.page_id, scope, key) == (page.parent_id, page.scope, page.key):
+        return unchanged(Subject("page", page.page_id))
     check_version(context, page, command.expected_version)
-    refuse_scope_page(page)
     refuse_declared(context, page, "move")
     refuse_cycle(context, page, parent.page)
     _check_size(context, page)
@@ -77,9 +78,7 @@ def refuse_cycle(context: Context, page: PageState, parent: PageState) -> None:
 
 
 def too_many(what: str, maximum: int = PAGES_PER_OPERATION_MAX) -> TooManyPagesError:
-    return TooManyPagesError(
-        f"{what} takes at most {maximum} in one operation.", maximum=maximum
-    )
+    return TooManyPagesError(f"{what} takes at most {maximum} in one operation.", maximum=maximum)
 
 
 def _check_roles(context: Context, page: PageState, scope: str) -> None:

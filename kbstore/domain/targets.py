@@ -8,8 +8,8 @@ from uuid import UUID
 
 from kbstore.access import is_declared
 from kbstore.domain.commands import ANY_VERSION, Expected, PageTarget
-from kbstore.domain.declared import DeclaredPage, way_down
 from kbstore.domain.decision import Context
+from kbstore.domain.declared import DeclaredPage, way_down
 from kbstore.domain.drafting import Target
 from kbstore.domain.events import NIL
 from kbstore.domain.state import PageState
@@ -96,7 +96,7 @@ def resolve(context: Context, given: PageTarget, field: str) -> UUID:
     number = int(place[1])
     if number >= len(context.places) or context.places[number] == NIL:
         raise ValidationError(
-            f'No earlier operation {number} of this commit creates a page, so "{given}" names none.',
+            f'"{given}" names no page: no earlier operation {number} of this commit creates one.',
             field=field,
             reason="unknownPlace",
         )
@@ -124,7 +124,7 @@ def refuse_scope_page(page: PageState) -> None:
     """Raises ScopePageError: it stays where it is for as long as its scope."""
     if page.is_scope_page:
         raise ScopePageError(
-            f"\"{page.scope}\" is a scope page; scope pages can't be moved, merged or deleted.",
+            f'"{page.scope}" is a scope page; scope pages can\'t be moved, merged or deleted.',
             pageId=str(page.page_id),
             scope=page.scope,
         )

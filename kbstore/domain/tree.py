@@ -1,8 +1,8 @@
 """The page tree as rules see it: levels, key paths, keys among siblings, declared places."""
 
 from kbstore.access import declaration_of
-from kbstore.domain.declared import DeclaredPage, KeyPath, way_down
 from kbstore.domain.decision import Context
+from kbstore.domain.declared import DeclaredPage, KeyPath, way_down
 from kbstore.domain.state import PageState
 from kbstore.errors import KeyTakenError, NestingTooDeepError, PageDeclaredError
 from kbstore.limits import NESTING_LEVELS_MAX
@@ -52,7 +52,7 @@ def refuse_declared(context: Context, page: PageState, change: str) -> None:
     if is_declared(context, page):
         ref = ref_of(context, page)
         raise PageDeclaredError(
-            f"\"{ref}\" is declared in config; change the scope's pages to {change} it.",
+            f'"{ref}" is declared in config; change the scope\'s pages to {change} it.',
             pageId=str(page.page_id),
             ref=ref,
         )

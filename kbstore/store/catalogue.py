@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import bindparam, insert, select, update
 
+from kbstore.access import GRANTS
 from kbstore.clock import Clock
 from kbstore.errors import NotFoundError, SlugTakenError, ValidationError
 from kbstore.ids import is_slug, parse_kb_address
@@ -20,7 +21,6 @@ from kbstore.store.database import Database
 from kbstore.store.heads import insert_head
 from kbstore.store.statements import Row, Statement
 
-GRANTS = frozenset({"admin", "auditor"})
 KEY_PREFIX = "kbs_"
 _KB = tables.knowledge_bases.c
 _KEY = tables.api_keys.c

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from kbstore.store import tables
 from kbstore.store.commits import GENESIS_DIGEST, Head
@@ -21,6 +21,12 @@ _HEAD_COLUMNS = (
 _SELECT = select(*_HEAD_COLUMNS).where(tables.heads.c.kb_id == bindparam("kb_id"))
 SELECT_HEAD = Statement(_SELECT)
 LOCK_HEAD = Statement(_SELECT.with_for_update())
+SELECT_LAST_VERSION = Statement(
+    select(func.max(tables.events.c.originator_version)).where(
+        tables.events.c.kb_id == bindparam("kb_id"),
+        tables.events.c.originator_id == bindparam("originator_id"),
+    )
+)
 INSERT_HEAD = Statement(insert(tables.heads))
 UPDATE_HEAD = Statement(
     update(tables.heads)
@@ -85,6 +91,13 @@ def update_head(connection: Connection, head: Head) -> None:
             "configured_at": head.configured_at,
         },
     )
+
+
+def last_version(connection: Queryable, kb_id: UUID, originator_id: UUID) -> int:
+    """How many events an aggregate has; 0 when it has none."""
+    values = {"kb_id": kb_id.bytes, "originator_id": originator_id.bytes}
+    row = connection.one(SELECT_LAST_VERSION, values)
+    return int(row[0]) if row is not None and row[0] is not None else 0
 
 
 def _head(row: Row) -> Head:

@@ -68,8 +68,10 @@ def find_claim(connection: Queryable, kb_id: UUID, claim: Claim) -> StoredClaim 
 
     Raises IdempotencyKeyReusedError when the key came with another request before.
     """
-    values = {"kb_id": kb_id.bytes, "principal": claim.principal, "key": claim.key}
-    row = connection.one(SELECT_CLAIM, values)
+    row = connection.one(
+        SELECT_CLAIM,
+        {"kb_id": kb_id.bytes, "principal": claim.principal, "key": claim.key},
+    )
     if row is None:
         return None
     request_sha256, revision, subjects = row

@@ -16,7 +16,7 @@ Value: TypeAlias = str | int | float | bytes | bool | None
 Row: TypeAlias = tuple[Value, ...]
 
 _EXPANDING = re.compile(r"\(__\[POSTCOMPILE_(\w+?)\]\)")
-_SQLITE = sqlite.dialect(paramstyle="named")
+_SQLITE = sqlite.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _POSTGRESQL = postgresql.dialect(paramstyle="pyformat")
 
 
@@ -50,9 +50,7 @@ class Statement:
         """The SQL text for SQLite, lists unexpanded."""
         return self.template
 
-    def bind(
-        self, values: Mapping[str, Value | Collection[Value]]
-    ) -> tuple[str, dict[str, Value]]:
+    def bind(self, values: Mapping[str, Value | Collection[Value]]) -> tuple[str, dict[str, Value]]:
         """The SQL and the parameters for one call; a list may be empty."""
         if not self.lists:
             return self.template, {**self.constants, **values}  # type: ignore[dict-item]

@@ -177,9 +177,7 @@ class OpenCommit:
         head = self._transaction.head
         self._transaction.has_writes = True
         commit = replace(self.commit, event_count=self.event_count)
-        commit = replace(
-            commit, digest=commit_digest(head.digest, commit, b"".join(self._hashes))
-        )
+        commit = replace(commit, digest=commit_digest(head.digest, commit, b"".join(self._hashes)))
         self._transaction.connection.run(
             INSERT_COMMIT,
             {

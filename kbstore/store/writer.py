@@ -45,6 +45,10 @@ class Task(Generic[T]):
         self.run = run
         self.future: Future[T] = Future()
 
+    def is_wanted(self) -> bool:
+        """False once its caller cancelled it; from the first True on nobody can."""
+        return self.future.running() or self.future.set_running_or_notify_cancel()
+
 
 class Writer:
     """Owns the only connection of this process that writes to knowledge bases."""
@@ -164,10 +168,10 @@ class Writer:
             for task in batch:
                 if results and time.perf_counter() - started > WRITER_BATCH_TAKE_SECONDS_MAX:
                     break
-                if not task.future.set_running_or_notify_cancel():
+                if task.is_wanted():
+                    results.append(self._decide(task, transaction))
+                else:
                     results.append((task, None, None))
-                    continue
-                results.append(self._decide(task, transaction))
             if transaction.has_writes:
                 if transaction.head is not head:
                     update_head(connection, transaction.head)

@@ -68,7 +68,10 @@ def split_front_matter(body: str) -> FrontMatter:
 class _YAMLRefusedError(Exception):
     """Carries the sentence for `FrontMatter.error`."""
 
-    def __init__(self, what: str, mark: yaml.Mark | None = None) -> None:
+    def __init__(self, what: str, at: yaml.Event | yaml.MarkedYAMLError | None = None) -> None:
+        mark = None
+        if at is not None:
+            mark = at.start_mark if isinstance(at, yaml.Event) else at.problem_mark
         # Line 1 of the body is the border above the YAML, and a mark counts from 0.
         super().__init__(what if mark is None else f"line {mark.line + 2}: {what}")
 
@@ -81,7 +84,7 @@ def _read_mapping(source: str) -> dict[str, object]:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        raise _YAMLRefusedError(error.problem or "invalid YAML", error.problem_mark) from error
+        raise _YAMLRefusedError(error.problem or "invalid YAML", error) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise _YAMLRefusedError("invalid YAML: a character is not allowed in it") from error
     if document is None:
@@ -124,9 +127,9 @@ def _compose(loader: yaml.CSafeLoader | yaml.SafeLoader) -> object:
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                raise _YAMLRefusedError("more than one YAML document", event.start_mark)
+                raise _YAMLRefusedError("more than one YAML document", event)
         elif isinstance(event, yaml.AliasEvent):
-            raise _YAMLRefusedError("aliases are not read", event.start_mark)
+            raise _YAMLRefusedError("aliases are not read", event)
         elif isinstance(event, yaml.CollectionStartEvent):
             _open_collection(event, stack)
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -139,11 +142,9 @@ def _compose(loader: yaml.CSafeLoader | yaml.SafeLoader) -> object:
 
 def _open_collection(event: yaml.CollectionStartEvent, stack: list[_Open]) -> None:
     if event.tag not in _COLLECTION_TAGS:
-        raise _YAMLRefusedError(f"the tag {event.tag} is not read", event.start_mark)
+        raise _YAMLRefusedError(f"the tag {event.tag} is not read", event)
     if len(stack) > FRONT_MATTER_LEVELS_MAX:
-        raise _YAMLRefusedError(
-            f"nested deeper than {FRONT_MATTER_LEVELS_MAX} levels", event.start_mark
-        )
+        raise _YAMLRefusedError(f"nested deeper than {FRONT_MATTER_LEVELS_MAX} levels", event)
     value: dict[str, object] | list[object] = (
         {} if isinstance(event, yaml.MappingStartEvent) else []
     )
@@ -153,48 +154,46 @@ def _open_collection(event: yaml.CollectionStartEvent, stack: list[_Open]) -> No
 
 def _read_key(event: yaml.Event, mapping: dict[str, object]) -> str:
     if not isinstance(event, yaml.ScalarEvent):
-        raise _YAMLRefusedError("a key must be a plain value", event.start_mark)
+        raise _YAMLRefusedError("a key must be a plain value", event)
     key = _checked_string(event.value, event)
     if key == "<<" and event.implicit[0]:
-        raise _YAMLRefusedError("merge keys are not read", event.start_mark)
+        raise _YAMLRefusedError("merge keys are not read", event)
     if key in mapping:
-        raise _YAMLRefusedError(f"the key {key!r} is given twice", event.start_mark)
+        raise _YAMLRefusedError(f"the key {key!r} is given twice", event)
     return key
 
 
-def _read_scalar(
-    loader: yaml.CSafeLoader | yaml.SafeLoader, event: yaml.ScalarEvent
-) -> object:
+def _read_scalar(loader: yaml.CSafeLoader | yaml.SafeLoader, event: yaml.ScalarEvent) -> object:
     """The JSON value of a scalar: null, a boolean, a number or a string."""
     tag = event.tag
     if tag is None or tag == "!":
-        tag = loader.resolve(yaml.ScalarNode, event.value, event.implicit)
+        tag = loader.resolve(  # type: ignore[no-untyped-call]
+            yaml.ScalarNode, event.value, event.implicit
+        )
     if tag == _MERGE_TAG:
         return event.value
     if tag not in _SCALAR_TAGS:
-        raise _YAMLRefusedError(f"the tag {tag} is not read", event.start_mark)
+        raise _YAMLRefusedError(f"the tag {tag} is not read", event)
     try:
         value = loader.construct_object(yaml.ScalarNode(tag, event.value))
     except (ValueError, LookupError, OverflowError) as error:
-        raise _YAMLRefusedError(f"{event.value[:40]!r} is not a value", event.start_mark) from error
+        raise _YAMLRefusedError(f"{event.value[:40]!r} is not a value", event) from error
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):
         return _checked_string(value, event)
     if isinstance(value, float) and not math.isfinite(value):
-        raise _YAMLRefusedError("a number must be finite", event.start_mark)
+        raise _YAMLRefusedError("a number must be finite", event)
     if isinstance(value, int) and not _INTEGER_MIN <= value <= _INTEGER_MAX:
-        raise _YAMLRefusedError("an integer must fit into 64 bits", event.start_mark)
+        raise _YAMLRefusedError("an integer must fit into 64 bits", event)
     return value
 
 
 def _checked_string(value: str, event: yaml.Event) -> str:
     if "\0" in value:
-        raise _YAMLRefusedError("a string contains a NUL character", event.start_mark)
+        raise _YAMLRefusedError("a string contains a NUL character", event)
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _YAMLRefusedError(
-            "a string contains half of a surrogate pair", event.start_mark
-        ) from None
+        raise _YAMLRefusedError("a string contains half of a surrogate pair", event) from None
     return value

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from markdown_it.common.utils import unescapeAll
 from msgspec import Struct
 
 from kbstore.limits import LINKS_PER_TEXT_MAX
@@ -16,31 +17,29 @@ from kbstore.text.markdown import Blocks, parse_blocks
 
 LinkKind = Literal["wiki", "relative"]
 
-_WIKI_CHARACTERS_MAX = 2_000  # the longest scope, path and label fit many times over
-
 _CODE = "\0"  # stands for every character of a code span
 _ESCAPED = "\1"  # stands for a backslash escape, two characters
 
 _ESCAPE_OR_TICKS = re.compile(r"\\[!-/:-@\[-`{-~]|`+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_BRACKET = re.compile(
-    r"(?P<wiki>\[\[(?P<wiki_text>[^\[\]\n\x00]{1,%d})\]\])|!?\[|\]" % _WIKI_CHARACTERS_MAX
-)
+_BRACKET = re.compile(r"!?\[|\]")
+_WIKI = re.compile(r"\[\[([^\[\]\n\x00]{1,2000})\]\]")
 _DESTINATION = re.compile(
     r"""\(\s*+
     (?: <(?P<angled>[^<>\n\x00]*+)> | (?P<bare>(?:[^\s()<\x00]++|\([^\s()\x00]*+\))++) )
     (?: \s++ (?: "[^"]*+" | '[^']*+' | \([^()]*+\) ) )?+
     \s*+ \)""",
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 _NOT_RELATIVE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|$")
 
 
-class Link(Struct, frozen=True):
+class Link(Struct, frozen=True, gc=False):
     """A link as written: `target` is what it names, `line` where it first stands, from 1.
 
-    A wiki target is what stands before the bar, a relative one an address with its fragment;
-    backslash escapes are resolved, percent-writing is left to whoever resolves the target.
+    A wiki target is what stands before the bar, a relative one an address with its fragment.
+    Backslash escapes are resolved, in an address also entities; percent-writing is left to
+    whoever resolves the target.
     """
 
     kind: LinkKind
@@ -89,7 +88,7 @@ def _in_order(blocks: Blocks) -> Iterator[_Found]:
 
 
 def _may_link(text: str) -> bool:
-    return "[[" in text or "](" in text or "]:" in text
+    return "[[" in text or "](" in text or "]:" in text  # links, or a definition of one
 
 
 def _scan(content: str, line: int) -> Iterator[_Found]:
@@ -97,47 +96,40 @@ def _scan(content: str, line: int) -> Iterator[_Found]:
     masked = _mask(content)
     openers: list[bool] = []  # True for an image
     dead = 0  # openers below this index, images apart, already hold a link
-    counted = 0
-    for match in _brackets(masked):
-        line += content.count("\n", counted, match.start())
-        counted = match.start()
-        if match["wiki"] is not None:
-            yield from _wiki(content[match.start("wiki_text") : match.end("wiki_text")], line)
+    counted = done = 0
+    for bracket in _BRACKET.finditer(masked):
+        if bracket.start() < done:
             continue
-        if match[0] != "]":
-            openers.append(match[0] == "![")
+        line += content.count("\n", counted, bracket.start())
+        counted = bracket.start()
+        if bracket[0] != "]":
+            wiki = _WIKI.match(masked, bracket.end() - 1)
+            # `[[x]](y)` is a Markdown link labelled `[x]`.
+            if wiki is None or _DESTINATION.match(masked, wiki.end()):
+                openers.append(bracket[0] == "![")
+            else:
+                yield from _wiki(content[wiki.start(1) : wiki.end(1)], line)
+                done = wiki.end()
             continue
         if not openers:
             continue
         is_image = openers.pop()
-        is_dead = len(openers) < dead
+        is_dead = len(openers) < dead and not is_image
         dead = min(dead, len(openers))
-        destination = _DESTINATION.match(masked, match.end())
-        if destination is None or is_image or is_dead:
+        destination = None if is_dead else _DESTINATION.match(masked, bracket.end())
+        if destination is None:
             continue
-        dead = len(openers)
-        group = "bare" if destination["angled"] is None else "angled"
-        target = content[destination.start(group) : destination.end(group)]
-        yield from _relative(_unescape(target), line)
-
-
-def _brackets(masked: str) -> Iterator[re.Match[str]]:
-    """The brackets of a text, and the wiki links that are not the label of a Markdown link."""
-    position = 0
-    while (match := _BRACKET.search(masked, position)) is not None:
-        if match["wiki"] is not None and _DESTINATION.match(masked, match.end()):
-            # `[[x]](y)` is a Markdown link labelled `[x]`: go through it bracket by bracket.
-            yield from re.compile(r"(?P<wiki>(?!))|(?P<wiki_text>(?!))|\[|\]").finditer(
-                masked, match.start(), match.end()
-            )
-        else:
-            yield match
-        position = match.end()
+        done = destination.end()
+        if not is_image:
+            dead = len(openers)
+            group = "bare" if destination["angled"] is None else "angled"
+            target = content[destination.start(group) : destination.end(group)]
+            yield from _relative(unescapeAll(target), line)
 
 
 def _wiki(text: str, line: int) -> Iterator[_Found]:
     # In a table the bar is written `\|`.
-    target = _unescape(text.partition("|")[0].removesuffix("\\")).strip()
+    target = _ESCAPE.sub(r"\1", text.partition("|")[0].removesuffix("\\")).strip()
     if target:
         yield "wiki", target, line
 
@@ -145,10 +137,6 @@ def _wiki(text: str, line: int) -> Iterator[_Found]:
 def _relative(url: str, line: int) -> Iterator[_Found]:
     if not _NOT_RELATIVE.match(url):
         yield "relative", url, line
-
-
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(r"\1", text) if "\\" in text else text
 
 
 def _mask(content: str) -> str:

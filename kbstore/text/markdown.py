@@ -13,8 +13,11 @@ from msgspec import Struct
 MARKDOWN_LEVELS_MAX = 40
 """How deep blocks may nest, as the parser counts: a list and its item are two levels."""
 
+MARKDOWN_TOKENS_MAX = 500_000
+"""How many tokens one parse makes: some 230 MB, and more than 4 MiB of dense Markdown needs."""
 
-class HeadingBlock(Struct, frozen=True):
+
+class HeadingBlock(Struct, frozen=True, gc=False):
     """A heading as parsed; `text` keeps its inline marks, with line ends as spaces."""
 
     level: int
@@ -22,7 +25,7 @@ class HeadingBlock(Struct, frozen=True):
     line: int
 
 
-class InlineBlock(Struct, frozen=True):
+class InlineBlock(Struct, frozen=True, gc=False):
     """Text of a paragraph or heading, without the marks of the blocks around it.
 
     Its nth line stands on line `line + n` of the body, n from 0.
@@ -32,7 +35,7 @@ class InlineBlock(Struct, frozen=True):
     content: str
 
 
-class Definition(Struct, frozen=True):
+class Definition(Struct, frozen=True, gc=False):
     """A link reference definition, `[label]: url`."""
 
     line: int
@@ -54,10 +57,11 @@ class Blocks(Struct, frozen=True):
 
 
 class _BoundedBlocks(ParserBlock):
-    """At the nesting limit the rules that nest rest, and the text goes on as paragraphs.
+    """The library's loop over the block rules, within two limits of our own.
 
-    The library's own loop drops everything up to the end of the text there, so that one deep
-    list would take all later headings with it.
+    At the nesting limit the rules that nest rest, and the text goes on as paragraphs: the
+    library drops everything up to the end there, so that one deep list would take all later
+    headings with it. At the token limit the parse ends.
     """
 
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:
@@ -69,6 +73,9 @@ class _BoundedBlocks(ParserBlock):
         while line < endLine:
             state.line = line = state.skipEmptyLines(line)
             if line >= endLine or state.sCount[line] < state.blkIndent:
+                break
+            if len(state.tokens) >= MARKDOWN_TOKENS_MAX:
+                state.line = endLine
                 break
             if not any(rule(state, line, endLine, False) for rule in rules):
                 raise RuntimeError("no block rule matched")

@@ -1,6 +1,7 @@
 """The outline of a body: its headings and the sections under them."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -8,7 +9,7 @@ from kbstore.text.markdown import HeadingBlock
 from kbstore.text.tokens import count_cjk, tokens_of
 
 
-class Heading(Struct, frozen=True):
+class Heading(Struct, frozen=True, gc=False):
     """A heading and its section: lines `line` to `end_line`, subsections included.
 
     `level` is 1 to 6, `tokens` the estimate for the whole section, `anchor` a name for links
@@ -34,7 +35,7 @@ def build_outline(lines: Sequence[str], headings: Sequence[HeadingBlock]) -> tup
     end_lines = _section_ends([h.level for h in headings], [h.line for h in headings], len(lines))
     others, cjks = [0], [0]
     starts = [*(h.line for h in headings), len(lines) + 1]
-    for start, stop in zip(starts, starts[1:], strict=False):
+    for start, stop in pairwise(starts):
         part = "\n".join(lines[start - 1 : stop - 1]) + "\n"
         cjk = count_cjk(part)
         others.append(others[-1] + len(part) - cjk)
@@ -62,7 +63,7 @@ def build_outline(lines: Sequence[str], headings: Sequence[HeadingBlock]) -> tup
 def _section_ends(levels: Sequence[int], starts: Sequence[int], line_count: int) -> list[int]:
     """For each heading the last line of its section, from the bottom up."""
     ends = [0] * len(levels)
-    next_start = {level: line_count + 1 for level in range(1, 7)}
+    next_start = dict.fromkeys(range(1, 7), line_count + 1)
     for index in range(len(levels) - 1, -1, -1):
         level = levels[index]
         ends[index] = next_start[level] - 1

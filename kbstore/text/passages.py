@@ -12,7 +12,7 @@ PASSAGE_CHARACTERS_MAX = 2_000
 """What a passage holds at most, unless a single line is longer: a line is never cut."""
 
 
-class Passage(Struct, frozen=True):
+class Passage(Struct, frozen=True, gc=False):
     """Lines `start_line` to `end_line` of a body and their text.
 
     `heading` is the index in the outline of the heading the passage stands under, None above
@@ -54,9 +54,7 @@ def build_passages(
     if blank_from is not None and found:
         found[-1] = (found[-1][0], stop, found[-1][2])
     return tuple(
-        Passage(
-            start, end - 1, None if index < 0 else index, "\n".join(lines[start - 1 : end - 1])
-        )
+        Passage(start, end - 1, None if index < 0 else index, "\n".join(lines[start - 1 : end - 1]))
         for start, end, index in found
     )
 

@@ -1,0 +1,115 @@
+"""What all commands share: the database option, output, and how a refusal ends a command."""
+
+import functools
+import os
+import pwd
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import ParamSpec
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from api.wiring import Services, open_services
+from kbstore.access import Caller
+from kbstore.errors import KBStoreError, NotFoundError
+from kbstore.store.catalogue import KnowledgeBase, find_knowledge_base
+from kbstore.store.database import Database
+
+P = ParamSpec("P")
+DEFAULT_DATABASE = "sqlite:///kbstore.db"
+
+
+def database_option(command: Callable[P, None]) -> Callable[P, None]:
+    """Adds `--database` and `--json`, and turns a refusal into a message and exit code 1."""
+
+    @click.option(
+        "--database",
+        envvar="KBSTORE_DATABASE",
+        default=DEFAULT_DATABASE,
+        show_default=True,
+        help="sqlite:///PATH",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except KBStoreError as error:
+            if kwargs.get("as_json"):
+                body = {"code": error.code, "message": error.message, "details": error.details}
+                print_json({"error": body})
+            else:
+                click.echo(f"{error.code}: {error.message}", err=True)
+                for name, value in error.details.items():
+                    click.echo(f"  {name}: {value}", err=True)
+            sys.exit(1)
+
+    return wrapped
+
+
+def print_json(value: object) -> None:
+    click.echo(msgspec.json.encode(value).decode())
+
+
+def answer(as_json: bool, value: Mapping[str, object], text: str) -> None:
+    """Prints the result of a command, for programs or for people."""
+    if as_json:
+        print_json(value)
+    else:
+        click.echo(text)
+
+
+@contextmanager
+def knowledge_base(database: str, address: str) -> Iterator[tuple[Services, KnowledgeBase]]:
+    """The services with the knowledge base an argument names, by id or slug."""
+    with open_services(database) as services:
+        yield services, require_knowledge_base(services.database, address)
+
+
+def require_knowledge_base(database: Database, address: str) -> KnowledgeBase:
+    found = find_knowledge_base(database.reader(), address)
+    if found is None:
+        raise NotFoundError(f"There is no knowledge base {address}.")
+    return found
+
+
+def operator() -> Caller:
+    """Who acts at the command line: the operating system's user, with the `admin` grant."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = str(os.getuid())
+    name = re.sub(r"\s+", "-", name) or "operator"
+    return Caller(principal=f"user:{name}", grants=frozenset({"admin"}))
+
+
+class Bar:
+    """A progress bar on standard error; silent where that is no terminal."""
+
+    def __init__(self, what: str) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task(what, total=None)
+
+    def __enter__(self) -> "Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """Shows that `done` of `total` are done; a total of None is not known yet."""
+        self._progress.update(self._task, completed=done, total=total)

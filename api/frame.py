@@ -1,0 +1,66 @@
+"""The outermost layer: what holds for every request, whatever answers it.
+
+Each request gets an id (its own `x-request-id` when that is well-formed), each answer carries
+it and is never guessed at by a browser, and each leaves one line in the log.
+"""
+
+import re
+import time
+
+import structlog
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.errors import error_answer
+from kbstore.ids import IdSource, SystemIds
+
+log = structlog.get_logger(__name__)
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+
+
+class Frame:
+    """Wraps the application that routes requests."""
+
+    def __init__(self, app: ASGIApp, ids: IdSource | None = None) -> None:
+        self._app = app
+        self._ids = ids or SystemIds()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        request_id = self._request_id(scope)
+        scope["state"]["request_id"] = request_id
+        always = ((b"x-request-id", request_id.encode()), _NOSNIFF)
+        status = 0
+
+        async def send_framed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *always]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_framed)
+        except Exception as error:
+            if status:
+                raise
+            await error_answer(error, request_id)(scope, receive, send_framed)
+        finally:
+            log.info(
+                "request",
+                request_id=request_id,
+                method=scope["method"],
+                path=scope["path"],
+                status=status,
+                ms=round((time.perf_counter() - started) * 1_000, 2),
+                **scope["state"].get("logged", {}),
+            )
+
+    def _request_id(self, scope: Scope) -> str:
+        for name, value in scope["headers"]:
+            if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+                return value.decode()
+        return str(self._ids.new_id())

@@ -1,0 +1,227 @@
+"""Running an import: plan against the pages as they are, write, and follow with the mirror.
+
+The planner works on a mirror of the scope's pages. Every operation states the version it was
+planned on; where another writer was quicker, the mirror is read anew and the plan made again.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from uuid import UUID
+
+from msgspec import Struct
+
+from api.imports.folder import read_folder
+from api.imports.oplog import LogLine, read_log, survey_log
+from api.imports.plan import Plan
+from api.imports.planner import ExistingPage, FolderTree, Texts, plan_folder, plan_line
+from api.imports.translating import operations_of
+from api.wiring import Services
+from kbstore.access import (
+    OPERATOR,
+    Caller,
+    Pattern,
+    declare_scope,
+    dump_configuration,
+    is_declared,
+)
+from kbstore.clock import micros_of
+from kbstore.domain.commands import Batch, Configure
+from kbstore.errors import KeyTakenError, NotFoundError, VersionConflictError
+from kbstore.service import CommandRequest, Outcome
+from kbstore.store.catalogue import KnowledgeBase
+from kbstore.store.commits import Head, Origin
+from kbstore.store.heads import read_head
+from kbstore.store.idempotency import Claim, StoredClaim, find_claim
+from kbstore.store.texts import TextReader
+from kbstore.surroundings import committed_configuration
+from kbstore.text import analyse
+from kbstore.texts import prepare_text
+from projections.scope_pages import scope_pages
+
+ATTEMPTS_MAX = 8
+Progress = Callable[[int, int | None], None]
+_LOST_RACE = (VersionConflictError, KeyTakenError, NotFoundError)
+
+
+class ImportReport(Struct, frozen=True, kw_only=True):
+    """What an import did. `revisions` names for each line of a log the revision that shows it."""
+
+    commits: int
+    created: int
+    edited: int
+    moved: int
+    deleted: int
+    unchanged: int
+    revisions: dict[int, int]
+
+
+class Importer:
+    """Imports into one scope of one knowledge base, as an operator."""
+
+    def __init__(
+        self, services: Services, knowledge_base: KnowledgeBase, scope: str, operator: Caller
+    ) -> None:
+        self._services = services
+        self._kb_id = knowledge_base.kb_id
+        self._scope = scope
+        self._operator = operator
+        self._tree: FolderTree | None = None
+        self._commits = 0
+        self._counts: dict[str, int] = dict.fromkeys(
+            ("created", "edited", "moved", "deleted", "unchanged"), 0
+        )
+        self._texts = Texts(title_of=_title_of, body_of=self._body_of)
+
+    def run_log(self, path: Path, progress: Progress) -> ImportReport:
+        """Imports an operation log, line by line, each line a commit (DESIGN.md section 10).
+
+        The whole log is checked first. Lines that an earlier run committed are passed over.
+        Raises ImportInvalidError with the line.
+        """
+        survey = survey_log(path)
+        self._declare_scope()
+        revisions: dict[int, int] = {}
+        last = self._head().revision
+        for done, (number, line) in enumerate(read_log(path), 1):
+            claim = self._claim(survey.sha256, line)
+            stored = find_claim(self._services.database.reader(), self._kb_id, claim)
+            if stored is None:
+                stored = self._write_line(line, number, claim)
+            last = last if stored.revision is None else stored.revision
+            revisions[line.n] = last
+            progress(done, survey.lines)
+        return self._report(revisions)
+
+    def run_folder(self, path: Path, progress: Progress) -> ImportReport:
+        """Imports a folder or a .zip of Markdown files in one commit; checks all of it first."""
+        folder = read_folder(path)
+        self._declare_scope()
+        origin = Origin(actor=self._operator.principal, message=f"import {path.name}")
+        self._write(lambda tree: plan_folder(tree, folder.files, self._texts), origin, claim=None)
+        progress(len(folder.files), len(folder.files))
+        return self._report({})
+
+    def _write_line(self, line: LogLine, number: int, claim: Claim) -> StoredClaim:
+        origin = Origin(
+            actor=line.principal,
+            message=f"line {line.n}",
+            occurred_at=micros_of(line.at),
+        )
+        outcome = self._write(
+            lambda tree: plan_line(tree, line.ops, self._texts, line=number), origin, claim
+        )
+        return StoredClaim(outcome.revision if outcome.changed else None, outcome.subjects)
+
+    def _write(
+        self, plan: Callable[[FolderTree], Plan], origin: Origin, claim: Claim | None
+    ) -> Outcome:
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            tree = self._mirror()
+            planned = plan(tree)
+            try:
+                outcome = self._execute(planned, origin, claim)
+            except _LOST_RACE:
+                self._tree = None
+                if attempt == ATTEMPTS_MAX:
+                    raise
+                continue
+            if not outcome.replayed:
+                self._follow(tree, planned, outcome)
+            return outcome
+        raise AssertionError("the last attempt returns or raises")
+
+    def _execute(self, plan: Plan, origin: Origin, claim: Claim | None) -> Outcome:
+        caller = Caller(principal=origin.actor, grants=frozenset({OPERATOR}))
+        operations = operations_of(plan, self._scope, self._services.commands.ids)
+        request = CommandRequest(
+            kb_id=self._kb_id,
+            caller=caller,
+            command=Batch(operations=operations),
+            origin=origin,
+            claim=claim,
+        )
+        return self._services.commands.execute(request).result()
+
+    def _follow(self, tree: FolderTree, plan: Plan, outcome: Outcome) -> None:
+        created = {
+            index: subject.id for index, subject in enumerate(outcome.subjects) if subject.created
+        }
+        tree.apply(plan, created)
+        if outcome.changed:
+            self._commits += 1
+        for name in self._counts:
+            self._counts[name] += getattr(plan.counts, name)
+
+    def _mirror(self) -> FolderTree:
+        """The pages of the scope as the store has them now."""
+        if self._tree is None:
+            reader = self._services.database.reader()
+            with reader.reading():
+                head = self._head()
+                texts = TextReader(reader, self._kb_id)
+                pages = list(scope_pages(reader, head, self._scope))
+                tops = {page.page_id for page in pages if page.parent_id is None}
+                self._tree = FolderTree(
+                    ExistingPage(
+                        page.page_id,
+                        None if page.parent_id in tops else page.parent_id,
+                        page.key,
+                        page.name,
+                        sha256(texts.text(page.body.text).encode()).digest() if page.body else None,
+                        page.version,
+                    )
+                    for page in pages
+                    if page.parent_id is not None
+                )
+        return self._tree
+
+    def _body_of(self, page_id: UUID) -> str:
+        """A page's body as it stands; only ever asked of pages that have one."""
+        reader = self._services.database.reader()
+        head, texts = self._head(), TextReader(reader, self._kb_id)
+        lookup = self._services.projections.lookup(reader, self._kb_id, head.generation, texts)
+        page = lookup.page(page_id)
+        return texts.text(page.body.text) if page is not None and page.body is not None else ""
+
+    def _head(self) -> Head:
+        head = read_head(self._services.database.reader(), self._kb_id)
+        assert head is not None, "a registered knowledge base has a head"
+        return head
+
+    def _claim(self, log_sha256: str, line: LogLine) -> Claim:
+        key = f"import:{log_sha256}:{self._scope}:{line.n}"
+        return Claim(
+            principal=line.principal,
+            key=key,
+            request_sha256=sha256(key.encode()).digest(),
+            kept=True,
+        )
+
+    def _declare_scope(self) -> None:
+        """Declares the scope when no declaration matches it: holding it makes its owner."""
+        reader = self._services.database.reader()
+        with reader.reading():
+            configuration = committed_configuration(reader, self._head())
+        if is_declared(configuration, self._scope):
+            return
+        declared = declare_scope(configuration, Pattern.parse(self._scope))
+        text = prepare_text(dump_configuration(declared), self._services.commands.ids)
+        self._services.commands.execute(
+            CommandRequest(
+                kb_id=self._kb_id,
+                caller=self._operator,
+                command=Configure(configuration=text),
+                origin=Origin(actor=self._operator.principal, message=f"declare {self._scope}"),
+            )
+        ).result()
+
+    def _report(self, revisions: dict[int, int]) -> ImportReport:
+        return ImportReport(commits=self._commits, revisions=revisions, **self._counts)
+
+
+def _title_of(body: str) -> str | None:
+    title = analyse(body).title
+    if title is None:
+        return None
+    return "".join(character for character in title if character.isprintable())

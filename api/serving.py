@@ -1,0 +1,76 @@
+"""Running the HTTP server over one database, until a signal ends it."""
+
+import signal
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from api.app import create_app
+from api.wiring import build_services, open_database
+from kbstore.errors import StoreError
+
+DEFAULT_PORT = 8642
+SHUTDOWN_SECONDS_MAX = 30
+BACKLOG_CONNECTIONS = 2_048
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers, so that whoever started it need not poll."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._told = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._told()
+
+
+def serve_database(
+    url: str, host: str, port: int, started: Callable[[str], None], *, any_port: bool = False
+) -> None:
+    """Serves until SIGINT or SIGTERM, then finishes what was accepted and returns.
+
+    `started` gets the server's URL once it answers. With `any_port` a taken port is replaced
+    by a free one. Raises DatabaseInUseError when another server has the file.
+    """
+    database = open_database(url)
+    with database.serving(), _bind(host, port, any_port) as listener:
+        services = build_services(database)
+        try:
+            config = uvicorn.Config(
+                create_app(services),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS_MAX,
+                backlog=BACKLOG_CONNECTIONS,
+            )
+            address = f"http://{_bracketed(host)}:{listener.getsockname()[1]}"
+            server = _Server(config, lambda: started(address))
+            # After its shutdown uvicorn raises the signal again; by then all is done.
+            for ending in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(ending, lambda *_: None)
+            server.run(sockets=[listener])
+        finally:
+            services.close()
+
+
+def _bind(host: str, port: int, any_port: bool) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        if not any_port:
+            listener.close()
+            raise StoreError(f"Cannot listen on {host}:{port}: {error.strerror}.") from error
+        listener.bind((host, 0))
+    return listener
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

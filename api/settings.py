@@ -1,0 +1,26 @@
+"""What a server can be told besides where its database lies."""
+
+from msgspec import Struct
+
+from kbstore.limits import (
+    IDEMPOTENCY_WAIT_SECONDS_MAX,
+    MIN_REVISION_WAIT_SECONDS_MAX,
+    REQUEST_BODY_SECONDS_MAX,
+    REQUEST_BYTES_MAX,
+)
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How one server serves. Each default is the limit of that name; a test may lower it.
+
+    `reader_threads` run the reads that may take longer than a few milliseconds, of which
+    `waiting_reads_max` may wait; `page_cache_bytes` bounds the encoded pages kept.
+    """
+
+    request_bytes_max: int = REQUEST_BYTES_MAX
+    request_body_seconds_max: float = REQUEST_BODY_SECONDS_MAX
+    min_revision_wait_seconds_max: float = MIN_REVISION_WAIT_SECONDS_MAX
+    idempotency_wait_seconds_max: float = IDEMPOTENCY_WAIT_SECONDS_MAX
+    reader_threads: int = 4
+    waiting_reads_max: int = 256
+    page_cache_bytes: int = 64 * 1024 * 1024

@@ -1,0 +1,139 @@
+"""Refs: from what people and models write to the page it names.
+
+    ref = page id | scope address [ "#" key *( "/" key ) ]
+
+Right of "#" leading, trailing and doubled slashes are dropped. Keys compare folded.
+"""
+
+from typing import cast
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
+
+from kbstore.access import parse_address
+from kbstore.domain.declared import KeyPath
+from kbstore.errors import NotFoundError, ValidationError
+from kbstore.ids import parse_uuid
+from kbstore.limits import NESTING_LEVELS_MAX
+from kbstore.store.statements import Statement
+from projections.intervals import of_kb
+from projections.read.declared import declared_by_id, way_down
+from projections.read.rows import last_child_id, last_row, readable_row, row_of
+from projections.read.standing import Standing, place_of
+from projections.snapshot import Snapshot
+from projections.tables import activity
+
+MERGES_FOLLOWED_MAX = 100
+_SHOWN_CHARACTERS_MAX = 400
+
+_MERGED_INTO = Statement(
+    select(activity.c.other_page_id)
+    .where(
+        of_kb(activity),
+        activity.c.page_id == bindparam("page_id"),
+        activity.c.topic == "page.merged_away",
+        activity.c.revision <= bindparam("revision"),
+    )
+    .order_by(activity.c.position.desc())
+    .limit(1)
+)
+
+
+def standing(snapshot: Snapshot, page_id: UUID) -> Standing:
+    """The live page with this id, written or declared.
+
+    Raises NotFoundError for one that is missing, hidden or gone; `details.mergedInto` is the
+    id of the page that took over, where the caller may read it.
+    """
+    page = readable_row(snapshot, page_id) or declared_by_id(snapshot, page_id)
+    if page is None:
+        raise _not_found(str(page_id), mergedInto=_successor(snapshot, page_id))
+    return page
+
+
+def standing_at(snapshot: Snapshot, ref: str) -> Standing:
+    """The live page that a ref names.
+
+    Raises NotFoundError as `standing` does; a place that a page was moved away from carries
+    `details.movedTo`, its ref now. Text that can be no ref names nothing either.
+    """
+    page_id = parse_uuid(ref)
+    if page_id is not None:
+        return standing(snapshot, page_id)
+    place = parse_ref(ref)
+    if place is None:
+        raise _not_found(ref)
+    way = way_down(snapshot, *place)
+    if way is not None:
+        return way[-1]
+    page_id = _last_at(snapshot, *place)
+    if page_id is None:
+        raise _not_found(ref)
+    row = readable_row(snapshot, page_id)
+    if row is not None:
+        raise _not_found(ref, movedTo=place_of(snapshot, row).ref)
+    raise _not_found(ref, mergedInto=_successor(snapshot, page_id))
+
+
+def parse_ref(ref: str) -> tuple[str, KeyPath] | None:
+    """The scope address, in NFC, and the keys of a ref that is no id; None for other text."""
+    address, _, path = ref.partition("#")
+    keys = tuple(key for key in path.split("/") if key)
+    try:
+        return parse_address(address, "ref"), keys
+    except ValidationError:
+        return None
+
+
+def _not_found(given: str, **details: str | None) -> NotFoundError:
+    shown = given[:_SHOWN_CHARACTERS_MAX].encode("utf-8", "backslashreplace").decode()
+    return NotFoundError(f'Knowledge page "{shown}" not found.', **details)
+
+
+def _last_at(snapshot: Snapshot, scope: str, keys: KeyPath) -> UUID | None:
+    """The page that last stood at a place, wherever it is now.
+
+    Follows identities down: where `a/b` was asked and `a` has moved, `b` is still below it.
+    None as soon as a level never was, or was not for this reader to see.
+    """
+    if len(keys) > NESTING_LEVELS_MAX:
+        return None
+    way = way_down(snapshot, scope, ())
+    if way is None or row_of(snapshot, way[0].page_id) is None:
+        return None
+    here = way[0].page_id
+    for key in keys:
+        below = last_child_id(snapshot, here, key)
+        if below is None or not _is_known(snapshot, below):
+            return None
+        here = below
+    return here
+
+
+def _is_known(snapshot: Snapshot, page_id: UUID) -> bool:
+    """Whether the reader may know that the page was: he reads it, or the scope it ended in
+    and the page that took over. A merge tells where to go on, a deletion tells nothing."""
+    row = last_row(snapshot, page_id)
+    if row is None:
+        return False
+    if row.to_revision > snapshot.revision:
+        return readable_row(snapshot, page_id) is not None
+    return _successor(snapshot, page_id) is not None
+
+
+def _successor(snapshot: Snapshot, page_id: UUID) -> str | None:
+    """The id of the live, readable page at the end of the merges that began with this one."""
+    page = last_row(snapshot, page_id)
+    if page is None or not (
+        snapshot.access.is_auditor or {page.scope, page.scope_now} <= snapshot.access.readable
+    ):
+        return None
+    for _ in range(MERGES_FOLLOWED_MAX):
+        row = snapshot.one(_MERGED_INTO, page_id=page_id.bytes)
+        if row is None:
+            return None
+        page_id = UUID(bytes=cast(bytes, row[0]))
+        if row_of(snapshot, page_id) is not None:
+            found = readable_row(snapshot, page_id)
+            return None if found is None else str(found.page_id)
+    return None

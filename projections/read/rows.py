@@ -1,0 +1,190 @@
+"""Pages as their rows hold them, at the revision of a snapshot.
+
+`row_of` and the other raw look-ups know nothing of access: what they give is for finding out
+where a page stands. What is shown to a caller comes through `readable_row` or a query that
+carries a filter.
+"""
+
+from typing import cast
+from uuid import UUID
+
+from msgspec import Struct
+from sqlalchemy import and_, bindparam, select
+
+from kbstore.store.statements import Row, Statement
+from kbstore.text.normalise import fold_key
+from projections.intervals import is_current, of_kb
+from projections.read.filters import at_revision
+from projections.snapshot import Snapshot
+from projections.tables import page_versions, pages
+
+V, P = page_versions.c, pages.c
+
+
+class PageRow(Struct, frozen=True):
+    """A written page. `scope_now` and `ended_at` tell where it stands today; `body_ref` is the
+    MessagePack of a BodyRef. Times are UTC microseconds."""
+
+    page_id: UUID
+    version: int
+    to_revision: int
+    scope: str
+    parent_id: UUID | None
+    key: str | None
+    name: str
+    name_fold: str
+    description: str | None
+    body_ref: bytes | None
+    updated_at: int
+    updated_by: str
+    scope_now: str
+    ended_at: int | None
+    created_at: int
+
+
+PAGE_COLUMNS = (
+    V.page_id,
+    V.version,
+    V.to_revision,
+    V.scope,
+    V.parent_id,
+    V.key,
+    V.name,
+    V.name_fold,
+    V.description,
+    V.body_ref,
+    V.updated_at,
+    V.updated_by,
+    P.scope.label("scope_now"),
+    P.ended_at,
+    P.created_at,
+)
+"""What `page_row` reads, of a query over PAGES_AND_VERSIONS."""
+
+PAGES_AND_VERSIONS = page_versions.join(
+    pages,
+    and_(P.kb_id == V.kb_id, P.generation == V.generation, P.page_id == V.page_id),
+)
+
+
+OF_GENERATION = of_kb(page_versions)
+AT_REVISION = at_revision(page_versions)
+
+_PAGES = select(*PAGE_COLUMNS).select_from(PAGES_AND_VERSIONS).where(OF_GENERATION)
+_LAST_ROW = Statement(
+    _PAGES.where(V.page_id == bindparam("page_id"), V.from_revision <= bindparam("revision"))
+    .order_by(V.from_revision.desc(), V.version.desc())
+    .limit(1)
+)
+_VERSION_ROW = Statement(
+    _PAGES.where(
+        V.page_id == bindparam("page_id"),
+        V.version == bindparam("version"),
+        V.from_revision <= bindparam("revision"),
+    )
+    # A page that follows an ancestor elsewhere has further rows of the same version.
+    .order_by(V.from_revision)
+    .limit(1)
+)
+_SCOPE_PAGE = Statement(
+    _PAGES.where(V.scope == bindparam("scope"), V.parent_id.is_(None), AT_REVISION).limit(1)
+)
+_CHILD = (
+    select(*PAGE_COLUMNS)
+    .select_from(PAGES_AND_VERSIONS)
+    .where(
+        OF_GENERATION,
+        V.parent_id == bindparam("parent_id"),
+        V.key_fold == bindparam("key_fold"),
+    )
+)
+_CHILD_AT = Statement(_CHILD.where(AT_REVISION).limit(1))
+_CHILD_NOW = Statement(_CHILD.where(is_current(page_versions)).limit(1))
+_CHILD_BEFORE = Statement(
+    _CHILD.where(V.from_revision <= bindparam("revision"))
+    .order_by(V.to_revision.desc(), V.from_revision.desc(), V.version.desc())
+    .limit(1)
+)
+
+
+def page_row(row: Row) -> PageRow:
+    """The page of a row that starts with PAGE_COLUMNS."""
+    parent = cast(bytes | None, row[4])
+    return PageRow(
+        UUID(bytes=cast(bytes, row[0])),
+        cast(int, row[1]),
+        cast(int, row[2]),
+        cast(str, row[3]),
+        None if parent is None else UUID(bytes=parent),
+        *row[5:15],  # type: ignore[arg-type]
+    )
+
+
+def last_row(snapshot: Snapshot, page_id: UUID) -> PageRow | None:
+    """The newest row up to the revision, of a page that may have ended; None before it was."""
+    known = snapshot.rows_read
+    if page_id in known:
+        return known[page_id]
+    row = snapshot.one(_LAST_ROW, page_id=page_id.bytes)
+    found = None if row is None else page_row(row)
+    known[page_id] = found
+    return found
+
+
+def row_of(snapshot: Snapshot, page_id: UUID) -> PageRow | None:
+    """The page as it lives at the revision, whoever asks."""
+    row = last_row(snapshot, page_id)
+    return row if row is not None and row.to_revision > snapshot.revision else None
+
+
+def is_readable(snapshot: Snapshot, row: PageRow) -> bool:
+    """The rule of `filters.page_is_readable` for one row."""
+    access = snapshot.access
+    if access.is_auditor:
+        return True
+    if row.scope not in access.readable:
+        return False
+    return row.scope_now in (access.readable if row.ended_at is None else access.owned)
+
+
+def readable_row(snapshot: Snapshot, page_id: UUID) -> PageRow | None:
+    """The page as it lives at the revision, where the caller may read it."""
+    row = row_of(snapshot, page_id)
+    return row if row is not None and is_readable(snapshot, row) else None
+
+
+def row_of_version(snapshot: Snapshot, page_id: UUID, version: int) -> PageRow | None:
+    """The page as this version left it, where the version exists and the caller may read it."""
+    row = snapshot.one(_VERSION_ROW, page_id=page_id.bytes, version=version)
+    found = None if row is None else page_row(row)
+    return found if found is not None and is_readable(snapshot, found) else None
+
+
+def scope_page_row(snapshot: Snapshot, scope: str) -> PageRow | None:
+    """The written page at the top of a scope, where the caller may read it."""
+    return _readable(snapshot, snapshot.one(_SCOPE_PAGE, scope=scope))
+
+
+def child_row(snapshot: Snapshot, parent_id: UUID, key: str) -> PageRow | None:
+    """The child with this key, where the caller may read it; keys compare folded."""
+    statement = _CHILD_NOW if snapshot.is_head else _CHILD_AT
+    row = snapshot.one(statement, parent_id=parent_id.bytes, key_fold=fold_key(key))
+    return _readable(snapshot, row)
+
+
+def last_child_id(snapshot: Snapshot, parent_id: UUID, key: str) -> UUID | None:
+    """The page that last stood at this place up to the revision, where that row is readable."""
+    row = snapshot.one(_CHILD_BEFORE, parent_id=parent_id.bytes, key_fold=fold_key(key))
+    if row is None:
+        return None
+    found = page_row(row)
+    readable = snapshot.access.is_auditor or found.scope in snapshot.access.readable
+    return found.page_id if readable else None
+
+
+def _readable(snapshot: Snapshot, row: Row | None) -> PageRow | None:
+    if row is None:
+        return None
+    found = page_row(row)
+    snapshot.rows_read.setdefault(found.page_id, found)
+    return found if is_readable(snapshot, found) else None
