@@ -31,10 +31,6 @@ class NoBody(Body, frozen=True, kw_only=True):
     """Of an operation that takes none: nothing, or an empty object."""
 
 
-class ClientGone(Exception):
-    """The client closed the connection before its request was complete."""
-
-
 async def read_body(scope: Scope, receive: Receive, bytes_max: int, seconds_max: float) -> bytes:
     """The whole body of a request.
 
@@ -103,7 +99,7 @@ async def _receive_all(receive: Receive, bytes_max: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise MalformedRequestError("The connection closed before the request was complete.")
         assert message["type"] == "http.request"
         chunk = message.get("body", b"")
         size += len(chunk)
@@ -118,16 +114,15 @@ def _levels_exceed(value: Json, levels_max: int) -> bool:
     """Whether lists and objects nest deeper; walks level by level, so depth costs no stack."""
     level: list[Json] = [value]
     for _ in range(levels_max + 1):
-        inner: list[Json] = []
-        for item in level:
-            if isinstance(item, dict):
-                inner.extend(item.values())
-            elif isinstance(item, list):
-                inner.extend(item)
-        if not inner:
+        containers = [item for item in level if isinstance(item, (dict, list))]
+        if not containers:
             return False
-        level = inner
-    return any(isinstance(item, (dict, list)) for item in level) or bool(level)
+        level = [
+            inner
+            for item in containers
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return True
 
 
 def _too_large(bytes_max: int) -> RequestTooLargeError:

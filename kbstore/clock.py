@@ -8,6 +8,8 @@ from kbstore.errors import ValidationError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_TIME_CHARACTERS_MIN = len("2026-03-01T10:00Z")
+_TIME_CHARACTERS_MAX = len("2026-03-01T10:00:00.123456789+02:00")
 
 
 class Clock(Protocol):
@@ -36,14 +38,14 @@ def micros_of(moment: datetime) -> int:
 
 def parse_time(value: str, field: str) -> int:
     """UTC microseconds of an RFC 3339 time; a time without a zone is refused (422)."""
+    if not _TIME_CHARACTERS_MIN <= len(value) <= _TIME_CHARACTERS_MAX:
+        raise _invalid(value, field, "notATime")
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
         raise _invalid(value, field, "notATime") from None
     if moment.tzinfo is None:
         raise _invalid(value, field, "zoneMissing")
-    if len(value) < len("2026-03-01T10:00Z") or value[10:11] not in ("T", "t", " "):
-        raise _invalid(value, field, "notATime")
     try:
         return micros_of(moment)
     except OverflowError:

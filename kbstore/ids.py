@@ -12,6 +12,7 @@ from kbstore.limits import SLUG_CODE_POINTS_MAX
 PIN_NAMESPACE = uuid5(NAMESPACE_URL, "kbstore:pin")
 TEMPLATE_NAMESPACE = uuid5(NAMESPACE_URL, "kbstore:template")
 KNOWLEDGE_BASE_PREFIX = "knowledge-base-"
+_TAIL_BITS = 74  # of a UUIDv7: all but its time, version and variant
 _SLUG = re.compile(rf"[a-z0-9](?:[a-z0-9-]{{0,{SLUG_CODE_POINTS_MAX - 2}}}[a-z0-9])?")
 
 
@@ -28,18 +29,23 @@ class SystemIds:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._last = 0
+        self._millis = 0
+        self._tail = 0
 
     def new_id(self) -> UUID:
-        millis = time.time_ns() // 1_000_000
+        now = time.time_ns() // 1_000_000
         random = int.from_bytes(os.urandom(10), "big")
-        value = (millis & ((1 << 48) - 1)) << 80 | random & ((1 << 80) - 1)
         with self._lock:
-            # Within one millisecond, and when the clock steps back, ids still have to rise.
-            value = max(value, self._last + (1 << 20))
-            self._last = value
-        value = value & ~(0xF << 76) | 7 << 76
-        return UUID(int=value & ~(0x3 << 62) | 0x2 << 62)
+            if now > self._millis:
+                self._millis, self._tail = now, random >> (80 - _TAIL_BITS + 1)
+            else:
+                # In the same millisecond, and when the clock steps back, ids still rise.
+                self._tail += 1 + (random & 0xFFFF_FFFF)
+                if self._tail >> _TAIL_BITS:
+                    self._millis, self._tail = self._millis + 1, random & 0xFFFF_FFFF
+            millis, tail = self._millis, self._tail
+        head = millis << 16 | 7 << 12 | tail >> 62
+        return UUID(int=head << 64 | 0b10 << 62 | tail & (1 << 62) - 1)
 
     def new_salt(self) -> bytes:
         return os.urandom(16)

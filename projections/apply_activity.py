@@ -12,9 +12,7 @@ from projections.rows import bytes_or_none
 from projections.step import Step
 from projections.tables import activity, pages
 
-_SCOPE_OF_PAGE = select(pages.c.scope).where(
-    of_kb(pages), pages.c.page_id == bindparam("page_id")
-)
+_SCOPE_OF_PAGE = select(pages.c.scope).where(of_kb(pages), pages.c.page_id == bindparam("page_id"))
 _SCOPE = Statement(_SCOPE_OF_PAGE)
 _RECORD = Statement(insert(activity))
 _RECORD_ON_PAGE = Statement(
@@ -59,7 +57,12 @@ def record(
 
 
 def record_on_page(
-    step: Step, event: Event, page_id: UUID, *, note_id: UUID | None = None, pin_id: UUID | None = None
+    step: Step,
+    event: Event,
+    page_id: UUID,
+    *,
+    note_id: UUID | None = None,
+    pin_id: UUID | None = None,
 ) -> None:
     """Records an event of a note or a pin under the scope its page stands in."""
     step.run(

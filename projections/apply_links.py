@@ -187,9 +187,6 @@ def _open(step: Step, source: LinkSource, links: Iterable[_Link]) -> None:
 
 def _close(step: Step, source: LinkSource, gone: list[tuple[int, int]]) -> None:
     """Ends rows given by ordinal and first revision; one of this very commit leaves no trace."""
-    keys = [
-        {**source.text_key, "ordinal": ordinal, "began": began}
-        for ordinal, began in gone
-    ]
+    keys = [{**source.text_key, "ordinal": ordinal, "began": began} for ordinal, began in gone]
     step.run_many(_FORGET_ONE, [key for key in keys if key["began"] == step.revision])
     step.run_many(_END_ONE, [key for key in keys if key["began"] != step.revision])

@@ -70,7 +70,6 @@ _WITH_LINKS = Statement(
 _STAMPS = ScopeSet(note_stamps, "note_id")
 
 
-
 def apply_note_event(step: Step, event: NoteEvent) -> None:
     """Rows of `notes`, `note_heads`, `note_stamps`, `links` and `activity`."""
     match event:

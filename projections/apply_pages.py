@@ -16,7 +16,7 @@ from kbstore.domain.events import (
     PageRestored,
 )
 from kbstore.domain.state import PageState, evolve_page
-from kbstore.store.statements import Statement
+from kbstore.store.statements import Statement, Value
 from projections.apply_activity import record
 from projections.apply_links import (
     LinkSource,
@@ -50,9 +50,7 @@ _END_VERSION = Statement(
 )
 
 _ADD_PAGE = Statement(insert(pages))
-_SET_SCOPE = Statement(
-    update(pages).where(of_kb(pages), _PAGE).values(scope=bindparam("to_scope"))
-)
+_SET_SCOPE = Statement(update(pages).where(of_kb(pages), _PAGE).values(scope=bindparam("to_scope")))
 _END_PAGE = Statement(
     update(pages)
     .where(of_kb(pages), _PAGE)
@@ -66,9 +64,7 @@ _END_PAGE = Statement(
 _BRING_BACK = Statement(
     update(pages)
     .where(of_kb(pages), _PAGE)
-    .values(
-        scope=bindparam("to_scope"), ended_at=null(), ended_how=null(), ended_version=null()
-    )
+    .values(scope=bindparam("to_scope"), ended_at=null(), ended_how=null(), ended_version=null())
 )
 _MERGE_ON = Statement(
     update(pages)
@@ -96,9 +92,7 @@ _DELETION = (
 _ADD_DELETION = Statement(insert(deletions))
 _FORGET_DELETION = Statement(delete(deletions).where(of_kb(deletions), *_DELETION))
 _UNDO_DELETION = Statement(
-    update(deletions)
-    .where(of_kb(deletions), *_DELETION)
-    .values(restored_at=bindparam("revision"))
+    update(deletions).where(of_kb(deletions), *_DELETION).values(restored_at=bindparam("revision"))
 )
 
 
@@ -216,7 +210,7 @@ def _restore(step: Step, event: PageRestored) -> None:
 
 
 def _open_version(step: Step, page: PageState, author: str) -> None:
-    times = {"updated_at": step.committed_at, "updated_by": author}
+    times: dict[str, Value] = {"updated_at": step.committed_at, "updated_by": author}
     step.run(_OPEN_VERSION, {**version_values(page), **times})
 
 

@@ -47,7 +47,7 @@ def apply_pin_event(step: Step, event: PinEvent) -> None:
     elif began is not None:
         step.run(_FORGET, key)
     if isinstance(event, PinSet):
-        times = {"updated_at": step.committed_at, "updated_by": step.actor}
+        times: dict[str, Value] = {"updated_at": step.committed_at, "updated_by": step.actor}
         step.run(_OPEN, {**pin_values(after), "created_at": created_at, **times})
     _AUDIENCE.change(
         step,

@@ -1,6 +1,5 @@
 """A subtree in another scope: pages follow the page above them without events of their own."""
 
-from typing import cast
 from uuid import UUID
 
 from sqlalchemy import bindparam, update

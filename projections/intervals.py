@@ -1,7 +1,16 @@
 """Rows that are valid from one revision up to another: how they are found, opened and ended."""
 
-from sqlalchemy import ColumnElement, Insert, Table, Update, and_, bindparam, insert, update
-from sqlalchemy import literal_column
+from sqlalchemy import (
+    ColumnElement,
+    Insert,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    insert,
+    literal_column,
+    update,
+)
 
 from projections.tables import CURRENT
 
@@ -11,9 +20,7 @@ CURRENT_LITERAL: ColumnElement[int] = literal_column(str(CURRENT))
 
 def of_kb(table: Table) -> ColumnElement[bool]:
     """The start of every key, as the parameters `kb_id` and `generation`."""
-    return and_(
-        table.c.kb_id == bindparam("kb_id"), table.c.generation == bindparam("generation")
-    )
+    return and_(table.c.kb_id == bindparam("kb_id"), table.c.generation == bindparam("generation"))
 
 
 def is_current(table: Table) -> ColumnElement[bool]:
@@ -28,12 +35,9 @@ def began_now(table: Table) -> ColumnElement[bool]:
 
 def open_row(table: Table) -> Insert:
     """Inserts a row valid from the parameter `revision` on; the others are its columns."""
-    values: dict[str, ColumnElement[object]] = {
-        column.name: bindparam(column.name) for column in table.c
-    }
-    values["from_revision"] = bindparam("revision")
-    values["to_revision"] = CURRENT_LITERAL
-    return insert(table).values(values)
+    interval = {"from_revision": bindparam("revision"), "to_revision": CURRENT_LITERAL}
+    columns: dict[str, object] = {column.name: bindparam(column.name) for column in table.c}
+    return insert(table).values({**columns, **interval})
 
 
 def end_rows(table: Table, *conditions: ColumnElement[bool]) -> Update:

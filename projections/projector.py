@@ -24,6 +24,7 @@ from kbstore.domain.events import (
 from kbstore.domain.lookup import Lookup
 from kbstore.store.commits import Commit
 from kbstore.store.connection import Connection
+from kbstore.store.statements import Value
 from kbstore.store.texts import TextReader
 from projections.apply_activity import record
 from projections.apply_configuration import apply_configured
@@ -55,7 +56,7 @@ class Projections:
         How a commit's events are spread over calls makes no difference. Raises AssertionError
         for an event that does not continue its aggregate.
         """
-        key = {
+        key: dict[str, Value] = {
             "kb_id": commit.kb_id.bytes,
             "generation": generation,
             "revision": commit.revision,

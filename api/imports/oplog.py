@@ -70,7 +70,7 @@ class LogLine(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def principal(self) -> str:
         """Who acts: `user:` and the actor."""
-        return parse_principal(f"user:{self.actor}", "actor")
+        return principal_of(self.actor)
 
 
 class LogSurvey(Struct, frozen=True):
@@ -114,6 +114,11 @@ def read_log(path: Path) -> Iterator[tuple[int, LogLine]]:
             yield number, line
 
 
+def principal_of(actor: str) -> str:
+    """The principal a log's actor acts as. Raises ValidationError for the field `actor`."""
+    return parse_principal(f"user:{actor}", "actor")
+
+
 def decode_line(raw: bytes, number: int) -> LogLine:
     """One line of a log, checked by itself. Raises ImportInvalidError."""
     try:
@@ -123,7 +128,7 @@ def decode_line(raw: bytes, number: int) -> LogLine:
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _refused(number, "json", str(error)) from None
     try:
-        _ = line.principal
+        principal_of(line.actor)
         operations = tuple(_checked(operation) for operation in line.ops)
     except PathError as error:
         raise _refused(number, error.reason, str(error)) from None

@@ -59,7 +59,7 @@ class TextReader:
 
 
 def write_texts(connection: Connection, kb_id: UUID, texts: Sequence[PreparedText]) -> None:
-    """Writes new texts, those of their link targets included."""
+    """Writes new texts."""
     connection.run_many(
         INSERT_TEXT,
         [

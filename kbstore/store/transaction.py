@@ -102,9 +102,8 @@ class OpenCommit:
         """Writes the texts, stores the events and projects them."""
         transaction = self._transaction
         first_position = self.commit.first_position + self.event_count
-        written = [*texts, *(text.targets for text in texts if text.targets is not None)]
-        write_texts(transaction.connection, transaction.kb_id, written)
-        for text in written:
+        write_texts(transaction.connection, transaction.kb_id, texts)
+        for text in texts:
             transaction.texts.fresh[text.ref.text_id] = text
         save(events, self)
         if transaction.projections is not None:

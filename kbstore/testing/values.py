@@ -2,8 +2,8 @@
 
 from uuid import UUID, uuid5
 
-from kbstore.access import Configuration, load_configuration
-from kbstore.domain.commands import CreatePage, PageTarget
+from kbstore.access import Configuration, dump_configuration, load_configuration
+from kbstore.domain.commands import Configure, CreatePage, Expected, PageTarget
 from kbstore.domain.preparing import prepare_body, prepare_note_text
 from kbstore.texts import PreparedBody, PreparedText, prepare_text
 
@@ -64,6 +64,12 @@ _TEXTS = UUID("00000000-0000-8000-8000-000000007e87")
 def configuration() -> Configuration:
     """CONFIGURATION, loaded."""
     return load_configuration(CONFIGURATION, "toml")
+
+
+def configure(source: str, expected_revision: Expected = None) -> Configure:
+    """The command that replaces the configuration by one written as TOML."""
+    canonical = dump_configuration(load_configuration(source, "toml"))
+    return Configure(configuration=text(canonical), expected_revision=expected_revision)
 
 
 class SequentialIds:

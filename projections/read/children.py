@@ -1,5 +1,6 @@
 """The pages directly below a page, by folded name, then id; declared ones among them."""
 
+from collections.abc import Sequence
 from typing import cast
 from uuid import UUID
 
@@ -127,7 +128,7 @@ def sort_key(page: Standing) -> SortKey:
     return name_fold, page.page_id.bytes
 
 
-def _key_of_child(snapshot: Snapshot, declared: list[Standing], page_id: UUID) -> SortKey:
+def _key_of_child(snapshot: Snapshot, declared: Sequence[Standing], page_id: UUID) -> SortKey:
     """The key of the page a list stopped at, whether or not the caller can still read it."""
     for page in declared:
         if page.page_id == page_id:

@@ -5,20 +5,29 @@ both readable; one that has since ended only to owners of the scope it last had 
 auditors. The parameters come from `Snapshot.filters`.
 """
 
-from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, literal_column, or_
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Integer,
+    Table,
+    and_,
+    bindparam,
+    literal_column,
+    or_,
+)
 
 from projections.tables import pages
 
 _ONE: ColumnElement[int] = literal_column("1")
 _READS_ALL = bindparam("reads_all", type_=Integer) == _ONE
 _OWNS_ALL = bindparam("owns_all", type_=Integer) == _ONE
-_READABLE = bindparam("readable", expanding=True)
-_OWNED = bindparam("owned", expanding=True)
+_READABLE: BindParameter[str] = bindparam("readable", expanding=True)
+_OWNED: BindParameter[str] = bindparam("owned", expanding=True)
 
 
 def at_revision(table: Table) -> ColumnElement[bool]:
     """Rows valid at the parameter `revision`."""
-    revision = bindparam("revision")
+    revision: BindParameter[int] = bindparam("revision")
     return and_(table.c.from_revision <= revision, table.c.to_revision > revision)
 
 

@@ -4,6 +4,7 @@ from functools import lru_cache
 from uuid import UUID
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from kbstore.clock import format_time
 from kbstore.domain.declared import DeclaredPage
@@ -34,16 +35,24 @@ def page_by_ref(snapshot: Snapshot, ref: str) -> PageView:
 
 
 def page_at_version(snapshot: Snapshot, page_id: UUID, version: int) -> PageView:
-    """The page as this version left it, standing where the page stands at the revision.
+    """What this version of a page said, at the place where the page stands at the revision.
 
     Raises NotFoundError for a version that is not, or whose scope the reader may not read.
     """
+    return page_view(snapshot, standing_at_version(snapshot, page_id, version))
+
+
+def standing_at_version(snapshot: Snapshot, page_id: UUID, version: int) -> Standing:
+    """As `page_at_version`, before a view is made."""
     here = standing(snapshot, page_id)
-    row = here if isinstance(here, DeclaredPage) else row_of_version(snapshot, page_id, version)
-    if row is None or version_of(row) != version:
+    if version_of(here) == version:
+        return here
+    row = None
+    if isinstance(here, PageRow):
+        row = row_of_version(snapshot, page_id, version)
+    if row is None or not isinstance(here, PageRow):
         raise NotFoundError(f'Knowledge page "{page_id}" has no version {version}.')
-    view = page_view(snapshot, row)
-    return view
+    return replace(row, scope=here.scope, parent_id=here.parent_id, key=here.key)
 
 
 def page_view(snapshot: Snapshot, page: Standing) -> PageView:

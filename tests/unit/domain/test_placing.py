@@ -213,7 +213,7 @@ def test_500_pages_move_together_and_no_more() -> None:
     story = given(page("A", key="a"))
     with_children(story.id(0), PAGES_PER_OPERATION_MAX - 1, story)
     assert len(story.store.subtree(story.id(0), 1_000)) == PAGES_PER_OPERATION_MAX
-    assert [type(e) for e in given_move(story, move)] == [PageMoved]
+    assert [type(e) for e in story.when(move).events] == [PageMoved]
     story.store.commit(
         [
             PageCreated(
@@ -227,6 +227,3 @@ def test_500_pages_move_together_and_no_more() -> None:
     )
     story.when(move).then_refused(TooManyPagesError, maximum=PAGES_PER_OPERATION_MAX)
 
-
-def given_move(story: Story, move: MovePage) -> tuple[Event, ...]:
-    return story.when(move).events

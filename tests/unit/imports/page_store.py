@@ -5,6 +5,7 @@ and where it leads.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from unicodedata import normalize
 from uuid import UUID
@@ -124,7 +125,7 @@ class PageStore:
 
     def files(self) -> State:
         return frozenset(
-            (f"{self.path(page)}.md", sha256(held.body.encode()).hexdigest())
+            (f"{self.path(page)}.md", hash_of(held.body))
             for page, held in self.pages.items()
             if held.body is not None
         )
@@ -146,6 +147,11 @@ class PageStore:
         body = self.pages[page].body
         assert body is not None
         return body
+
+
+@lru_cache(maxsize=4096)
+def hash_of(body: str) -> str:
+    return sha256(body.encode()).hexdigest()
 
 
 def fold(key: str) -> str:

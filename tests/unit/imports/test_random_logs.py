@@ -1,20 +1,22 @@
 """Random logs over few short paths, where collisions, swaps and circles are frequent."""
 
 import random
-from collections.abc import Callable
+from copy import deepcopy
 from uuid import UUID
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.imports.oplog import DeleteFile, FileOperation, MoveFile, WriteFile
 from api.imports.plan import PlanDelete, PlanMove
 from api.imports.planner import FolderTree, plan_line
+from kbstore.errors import ImportInvalidError
 from tests.oplog_model import FolderModel
 from tests.unit.imports.world import World
 
-PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join)
+KEYS = "abc"
 BODIES = st.sampled_from(["", "x", "y\nz", "# Title", "# a", "# b\n\ntext"])
 
 Origins = dict[str, str | None]
@@ -34,37 +36,39 @@ def play_names(before: set[str], operations: list[FileOperation]) -> Origins:
     return origins
 
 
-def draw_line(
-    draw: Callable[[st.SearchStrategy[object]], object], files: set[str]
-) -> list[FileOperation]:
+def draw_line(data: st.DataObject, files: set[str], keys: str = KEYS) -> list[FileOperation]:
     """A line that fits a folder with these files."""
+    paths = st.lists(st.sampled_from(keys), min_size=1, max_size=3).map(
+        lambda parts: "/".join(parts) + ".md"
+    )
     present = set(files)
     operations: list[FileOperation] = []
-    for _ in range(int(str(draw(st.integers(1, 7))))):
-        kind = draw(st.sampled_from(["write", "move", "move", "move", "delete"]))
+    for _ in range(data.draw(st.integers(1, 7))):
+        kind = data.draw(st.sampled_from(["write", "move", "move", "move", "delete"]))
         if kind == "write" or not present:
-            path = f"{draw(PATHS)}.md"
-            operations.append(WriteFile(path, str(draw(BODIES))))
+            path = data.draw(paths)
+            operations.append(WriteFile(path, data.draw(BODIES)))
             present.add(path)
-        elif kind == "move":
-            source, to = str(draw(st.sampled_from(sorted(present)))), f"{draw(PATHS)}.md"
-            operations.append(MoveFile(source, to))
-            present = present - {source} | {to}
-        else:
-            path = str(draw(st.sampled_from(sorted(present))))
+            continue
+        path = data.draw(st.sampled_from(sorted(present)))
+        present.discard(path)
+        if kind == "delete":
             operations.append(DeleteFile(path))
-            present.discard(path)
+        else:
+            to = data.draw(paths)
+            operations.append(MoveFile(path, to))
+            present.add(to)
     return operations
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(st.data())
 def test_pages_follow_the_folder(data: st.DataObject) -> None:
     world, model = World(), FolderModel()
     for _ in range(data.draw(st.integers(1, 6))):
         before = world.store.by_path()
         files = set(model.texts)
-        line = draw_line(data.draw, files)
+        line = draw_line(data, files)
         shuffled = world.store.existing()
         random.Random(world.line).shuffle(shuffled)
         again = plan_line(FolderTree(shuffled), line, world.texts, line=1)
@@ -129,3 +133,45 @@ def assert_identity(
     for path, page in was.items():
         if path not in files and a_child_stays(path) and origins.get(path) is None:
             assert now[path] == page, f"the folder {path} stays"
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_pages_without_a_key_are_never_lost(data: st.DataObject) -> None:
+    world, model = World(), FolderModel()
+    keyless: set[UUID] = set()
+    for _ in range(data.draw(st.integers(1, 4))):
+        places = [None, *(page for page in world.store.pages if len(world.store.lineage(page)) < 6)]
+        for _ in range(data.draw(st.integers(0, 3))):
+            parent = data.draw(st.sampled_from(places))
+            keyless.add(world.store.create(parent, None, "By hand", None))
+        world.reload()
+        line = draw_line(data, set(model.texts))
+        world.play(line)
+        assert world.store.files() == model.play(msgspec.to_builtins(line))
+        assert_mirror_agrees(world)
+        assert keyless <= world.store.pages.keys()
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_keys_that_differ_in_case_alone_are_refused_and_nothing_else(data: st.DataObject) -> None:
+    world, model = World(), FolderModel()
+    for _ in range(data.draw(st.integers(1, 4))):
+        line = draw_line(data, set(model.texts), "aAb")
+        after = deepcopy(model)
+        files = after.play(msgspec.to_builtins(line))
+        if differ_in_case_alone(set(after.texts)):
+            with pytest.raises(ImportInvalidError) as caught:
+                world.play(line)
+            assert caught.value.details["reason"] == "key_taken"
+            continue
+        world.play(line)
+        model = after
+        assert world.store.files() == files
+
+
+def differ_in_case_alone(files: set[str]) -> bool:
+    keys = [path.removesuffix(".md").split("/") for path in files]
+    pages = {"/".join(parts[:n]) for parts in keys for n in range(1, len(parts) + 1)}
+    return len(pages) != len({page.casefold() for page in pages})

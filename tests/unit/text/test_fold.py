@@ -10,8 +10,8 @@ from kbstore.text import fold
 
 MARKED = st.text(
     st.one_of(
-        st.characters(exclude_categories=("Cs",)),
-        st.characters(categories=("Mn", "Mc")),
+        st.characters(exclude_categories=["Cs"]),
+        st.characters(categories=["Mn", "Mc"]),
         st.sampled_from("aeioAEßſİıΣςᾳẞﬀǅ\u0345\u0301\u0323\u05b8\u064e\u0654\u3099かハ가가각"),
     ),
     max_size=12,

@@ -1,0 +1,186 @@
+"""Reads: one snapshot at one revision, its answer, and what caches are told about it."""
+
+import asyncio
+from collections.abc import Callable
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from api.answers import NO_CACHE, Answer, encode, entity_tag
+from api.calls import Call
+from api.headers import text_header
+from api.parameters import AtRevision
+from kbstore.clock import parse_time
+from kbstore.errors import NotFoundError, ProjectionBehindError, ValidationError
+from kbstore.ids import parse_uuid
+from kbstore.store.heads import read_head
+from projections.snapshot import Snapshot, open_snapshot, revision_at
+from projections.views import View
+
+POLL_SECONDS = 0.01
+
+
+class Shown(View, frozen=True, kw_only=True):
+    """What every read answers: the revision it shows. `final` stands in answers to `asOf`."""
+
+    revision: int
+    final: bool | UnsetType = UNSET
+
+
+class State(Struct, frozen=True):
+    """A snapshot, and whether the time that named it can name another one later."""
+
+    snapshot: Snapshot
+    final: bool | UnsetType = UNSET
+
+    @property
+    def revision(self) -> int:
+        return self.snapshot.revision
+
+
+class Found(Struct, frozen=True):
+    """A representation, with its version where it has one."""
+
+    value: View
+    version: int | None = None
+
+
+Query = Callable[[State], Found]
+
+
+class Moment(Struct, frozen=True):
+    """The state a read asks for: a revision, or a time in UTC microseconds, else the head."""
+
+    revision: int | None = None
+    micros: int | None = None
+
+
+def moment_of(call: Call, at: AtRevision) -> Moment:
+    """Raises ValidationError for both `revision` and `asOf`, for a time without a zone and for
+    one that is still to come."""
+    if at.as_of is None:
+        return Moment(revision=at.revision)
+    if at.revision is not None:
+        raise ValidationError(
+            "Name a revision or a time, not both.", field="asOf", reason="exclusive"
+        )
+    return Moment(micros=past_time(call, at.as_of, "asOf"))
+
+
+def past_time(call: Call, value: str, field: str) -> int:
+    """A time that has come, in UTC microseconds; ValidationError for others."""
+    micros = parse_time(value, field)
+    if micros > call.server.services.commands.clock.now():
+        raise ValidationError(f"{field} is still to come.", field=field, reason="future")
+    return micros
+
+
+async def await_revision(call: Call, revision: int | None) -> None:
+    """Returns once the head has reached `revision`; ProjectionBehindError after two seconds."""
+    if revision is None:
+        return
+    head = _head_revision(call)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + call.server.settings.min_revision_wait_seconds_max
+    while head < revision:
+        if loop.time() >= end:
+            raise ProjectionBehindError(
+                f"Revision {revision} is not reached yet; try again.",
+                minRevision=revision,
+                activeContentRevision=head,
+            )
+        await asyncio.sleep(POLL_SECONDS)
+        head = _head_revision(call)
+
+
+def _head_revision(call: Call) -> int:
+    head = read_head(call.server.services.database.reader(), call.kb.kb_id)
+    if head is None:
+        raise NotFoundError("Knowledge base not found.")
+    return head.revision
+
+
+def in_snapshot(call: Call, moment: Moment, use: Callable[[State], Answer]) -> Answer:
+    """What `use` makes of the state, within one read transaction on this thread."""
+    connection = call.server.services.database.reader()
+    with connection.reading():
+        final: bool | UnsetType = UNSET
+        revision = moment.revision
+        if moment.micros is not None:
+            at = revision_at(connection, call.kb.kb_id, moment.micros)
+            revision, final = at.revision, at.final
+        snapshot = open_snapshot(connection, call.kb.kb_id, call.caller, revision)
+        return use(State(snapshot, final))
+
+
+async def read(call: Call, at: AtRevision, query: Query, *, is_long: bool = False) -> Answer:
+    """The answer to a read. `is_long` sends it to the pool instead of the event loop."""
+    moment = moment_of(call, at)
+    await await_revision(call, at.min_revision)
+
+    def work() -> Answer:
+        return in_snapshot(call, moment, lambda state: represent(state, query(state)))
+
+    return conditional(call, await call.server.pool.run(work) if is_long else work())
+
+
+async def read_page(
+    call: Call, at: AtRevision, target: str | UUID, query: Query
+) -> Answer:
+    """As `read`, for one page: its encoded answer is kept while the head stays where it is.
+
+    `target` names the page among all that such queries answer.
+    """
+    moment = moment_of(call, at)
+    await await_revision(call, at.min_revision)
+
+    def answer(state: State) -> Answer:
+        snapshot = state.snapshot
+        # The digest stands for the whole history of this knowledge base up to its head.
+        key = (snapshot.head.digest, snapshot.revision, state.final, target,
+               snapshot.access.fingerprint)
+        kept = call.server.pages.get(key)
+        if kept is None:
+            kept = represent(state, query(state))
+            call.server.pages.put(key, kept)
+        return kept
+
+    return conditional(call, in_snapshot(call, moment, answer))
+
+
+def represent(state: State, found: Found, status: int = 200) -> Answer:
+    """The encoded answer, with the headers of every read."""
+    body = encode(found.value)
+    tag = entity_tag(body, found.version)
+    headers = (
+        (b"kb-revision", b"%d" % state.revision),
+        (b"etag", tag.encode()),
+        NO_CACHE,
+    )
+    return Answer(status, body, headers)
+
+
+def conditional(call: Call, answer: Answer) -> Answer:
+    """The answer, or 304 when `If-None-Match` names the very representation."""
+    given = text_header(call.scope, b"if-none-match")
+    if given is None:
+        return answer
+    tag = next((value for name, value in answer.headers if name == b"etag"), b"").decode()
+    named = {part.strip().removeprefix("W/") for part in given.split(",")}
+    if tag not in named and given != "*":
+        return answer
+    about_body = (b"content-type", b"content-length")
+    return Answer(304, b"", [header for header in answer.headers if header[0] not in about_body])
+
+
+def page_id_of(call: Call) -> UUID:
+    """The page of the address; text that is no id names no page (NotFoundError)."""
+    return id_of(call, "page_id", "page")
+
+
+def id_of(call: Call, parameter: str, what: str) -> UUID:
+    text = call.path[parameter]
+    found = parse_uuid(text)
+    if found is None:
+        raise NotFoundError(f'Knowledge {what} "{text[:100]}" not found.')
+    return found
