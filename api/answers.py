@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 import msgspec
+from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -38,7 +39,8 @@ class Answer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
-        body = b"" if scope["type"] == "http" and scope["method"] == "HEAD" else self.body
+        is_head = scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD"
+        body = b"" if is_head else self.body
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
 

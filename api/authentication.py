@@ -1,6 +1,6 @@
 """Who asks: the API key, looked up on every request, and what its headers say besides."""
 
-from litestar.types import Scope
+from litestar.types import HTTPScope
 from msgspec import Struct
 
 from api.headers import text_header
@@ -29,7 +29,7 @@ class Identity(Struct, frozen=True):
     caller: Caller
 
 
-def authenticate(connection: Queryable, scope: Scope, kb_address: str) -> Identity:
+def authenticate(connection: Queryable, scope: HTTPScope, kb_address: str) -> Identity:
     """The caller behind `Authorization: Bearer kbs_...`, narrowed by `KB-Scopes`.
 
     Raises UnauthenticatedError without a working key. A knowledge base that is not the key's
@@ -44,7 +44,7 @@ def authenticate(connection: Queryable, scope: Scope, kb_address: str) -> Identi
     return Identity(kb, _caller(key, scope))
 
 
-def origin_of(scope: Scope, caller: Caller) -> Origin:
+def origin_of(scope: HTTPScope, caller: Caller) -> Origin:
     """What the commit of this request records: actor, `KB-Run`, `KB-Tool-Call`, `KB-Message`."""
     return Origin(
         actor=caller.principal,
@@ -54,14 +54,14 @@ def origin_of(scope: Scope, caller: Caller) -> Origin:
     )
 
 
-def _token(scope: Scope) -> str:
+def _token(scope: HTTPScope) -> str:
     """The bearer token; empty without exactly one. No encoding is wrong for a wrong key."""
     values = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, token = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
     return token.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
 
 
-def _caller(key: ApiKey, scope: Scope) -> Caller:
+def _caller(key: ApiKey, scope: HTTPScope) -> Caller:
     caller = Caller(principal=key.principal, held=key.held, grants=key.grants, key_id=key.key_id)
     if all(name != b"kb-scopes" for name, _ in scope["headers"]):
         return caller

@@ -4,7 +4,7 @@ import asyncio
 from typing import TypeAlias, TypeVar
 
 import msgspec
-from litestar.types import Receive, Scope
+from litestar.types import Receive, HTTPScope
 from msgspec import Struct
 
 from api.headers import raw_header
@@ -31,7 +31,7 @@ class NoBody(Body, frozen=True, kw_only=True):
     """Of an operation that takes none: nothing, or an empty object."""
 
 
-async def read_body(scope: Scope, receive: Receive, bytes_max: int, seconds_max: float) -> bytes:
+async def read_body(scope: HTTPScope, receive: Receive, bytes_max: int, seconds_max: float) -> bytes:
     """The whole body of a request.
 
     Raises RequestTooLargeError before anything over `bytes_max` is kept, by the announced
@@ -51,7 +51,7 @@ async def read_body(scope: Scope, receive: Receive, bytes_max: int, seconds_max:
         ) from None
 
 
-def media_type(scope: Scope) -> str:
+def media_type(scope: HTTPScope) -> str:
     """The type in `Content-Type`, in lower case, without parameters; "" when there is none.
 
     Raises UnsupportedMediaTypeError for a character encoding that is not UTF-8.
@@ -65,15 +65,12 @@ def media_type(scope: Scope) -> str:
     return kind
 
 
-def parse_json(scope: Scope, body: bytes) -> Json:
+def parse_json(body: bytes) -> Json:
     """The JSON value in a body.
 
-    Raises UnsupportedMediaTypeError unless it is announced as `application/json`, and
-    MalformedRequestError for what is no JSON in UTF-8 or nests over JSON_NESTING_LEVELS_MAX
-    levels.
+    Raises MalformedRequestError for what is no JSON in UTF-8 or nests over
+    JSON_NESTING_LEVELS_MAX levels.
     """
-    if media_type(scope) != "application/json":
-        raise UnsupportedMediaTypeError("Send the body as Content-Type: application/json.")
     try:
         value: Json = _decode(body)
     except RecursionError:

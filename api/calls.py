@@ -1,6 +1,6 @@
 """One request of a knowledge base: what came in, who asks, and the server that answers."""
 
-from litestar.types import Receive, Scope
+from litestar.types import Receive, HTTPScope
 from msgspec import Struct
 
 from api.answers import Answer
@@ -34,7 +34,7 @@ class Call(Struct, frozen=True):
     """A request whose caller is known. `path` holds the parameters of the address."""
 
     server: Server
-    scope: Scope
+    scope: HTTPScope
     receive: Receive
     path: dict[str, str]
     kb: KnowledgeBase
@@ -46,7 +46,7 @@ class Call(Struct, frozen=True):
         return method
 
 
-def open_call(server: Server, scope: Scope, receive: Receive) -> Call:
+def open_call(server: Server, scope: HTTPScope, receive: Receive) -> Call:
     """The call behind a request; raises as `authenticate` does."""
     path: dict[str, str] = scope["path_params"]
     identity: Identity = authenticate(server.services.database.reader(), scope, path["kb"])

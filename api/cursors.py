@@ -1,7 +1,7 @@
 """Cursors: where a walk through a list goes on, signed and all of one length.
 
     cursor  = base64url( payload || HMAC-SHA256(cursor key, payload) )
-    payload = binding (16) || MessagePack of [revision, is pinned, limit, depth, after] || padding
+    payload = binding (16) || length (1) || MessagePack of a Place || padding
 
 The binding is a hash of everything that has to be the same on the next call: knowledge base,
 operation, principal, held scopes and the parameters that shape the list. `after` is the sort
@@ -22,13 +22,14 @@ from kbstore.access import Caller
 from kbstore.errors import StaleCursorError, ValidationError
 from kbstore.store.catalogue import KnowledgeBase
 
-AfterPart = int | str | bytes | None
-After = tuple[AfterPart, ...]
+After = tuple[int | bytes, ...]
+"""The sort key a list goes on after: ids, hashes and numbers, so that it stays short."""
+
 Shape = tuple[int | str | bool | None, ...]
 
 _BINDING_BYTES = 16
 _MAC_BYTES = 32
-_STATE_BYTES = 144
+_STATE_BYTES = 72
 PAYLOAD_BYTES = _BINDING_BYTES + _STATE_BYTES
 CURSOR_CHARACTERS = (PAYLOAD_BYTES + _MAC_BYTES) * 4 // 3
 """Every cursor has this length; the bytes are a multiple of three, so none is padding."""
@@ -40,7 +41,6 @@ class Place(Struct, frozen=True, array_like=True):
     revision: int
     is_pinned: bool
     limit: int
-    depth: int | None
     after: After
 
 
@@ -56,8 +56,8 @@ class Signer:
     def write(self, place: Place) -> str:
         """The cursor that leads back to `place`."""
         state = msgspec.msgpack.encode(place)
-        assert len(state) <= _STATE_BYTES, "sort keys are short"
-        payload = self._binding + state.ljust(_STATE_BYTES, b"\0")
+        assert len(state) < _STATE_BYTES, "sort keys are short"
+        payload = self._binding + bytes([len(state)]) + state.ljust(_STATE_BYTES - 1, b"\0")
         return base64.urlsafe_b64encode(payload + self._mac(payload)).decode()
 
     def read(self, cursor: str) -> Place:
@@ -68,9 +68,9 @@ class Signer:
         """
         payload = self._verified(cursor)
         if not hmac.compare_digest(payload[:_BINDING_BYTES], self._binding):
-            raise _refused("is of another list, caller or parameters", "mismatch")
+            raise refuse_mismatch()
         try:
-            return msgspec.msgpack.decode(_unpadded(payload[_BINDING_BYTES:]), type=Place)
+            return msgspec.msgpack.decode(_state_in(payload), type=Place)
         except msgspec.MsgspecError:
             # Signed by a release that wrote its cursors differently.
             raise _refused("is not one of this server", "malformed") from None
@@ -102,9 +102,20 @@ def stale(place: Place, head_revision: int) -> StaleCursorError:
     )
 
 
+def refuse_mismatch() -> ValidationError:
+    """The refusal of a cursor that is genuine but of another list, caller, parameters or
+    revision."""
+    return _refused("is of another list, caller, parameters or revision", "mismatch")
+
+
 def _binding(kb_id: UUID, operation: str, caller: Caller, shape: Shape) -> bytes:
     bound = [kb_id.bytes, operation, caller.principal, sorted(caller.held), shape]
     return sha256(msgspec.msgpack.encode(bound)).digest()[:_BINDING_BYTES]
+
+
+def _state_in(payload: bytes) -> bytes:
+    start = _BINDING_BYTES + 1
+    return payload[start : start + payload[_BINDING_BYTES]]
 
 
 def _refused(what: str, reason: str) -> ValidationError:

@@ -8,7 +8,8 @@ import re
 import time
 
 import structlog
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from api.errors import error_answer
 from kbstore.ids import IdSource, SystemIds
@@ -26,9 +27,12 @@ class Frame:
         self._ids = ids or SystemIds()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
+        await self._framed(scope, receive, send)
+
+    async def _framed(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         request_id = self._request_id(scope)
         scope["state"]["request_id"] = request_id
@@ -59,7 +63,7 @@ class Frame:
                 **scope["state"].get("logged", {}),
             )
 
-    def _request_id(self, scope: Scope) -> str:
+    def _request_id(self, scope: HTTPScope) -> str:
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 return value.decode()

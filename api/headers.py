@@ -2,14 +2,14 @@
 
 import re
 
-from litestar.types import Scope
+from litestar.types import HTTPScope
 
 from kbstore.errors import ValidationError
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
-def raw_header(scope: Scope, name: bytes) -> bytes | None:
+def raw_header(scope: HTTPScope, name: bytes) -> bytes | None:
     """The bytes of a header; None when it is absent.
 
     Raises ValidationError, reason `repeated`, when it stands twice: which one counts would be
@@ -24,7 +24,7 @@ def raw_header(scope: Scope, name: bytes) -> bytes | None:
     return found
 
 
-def text_header(scope: Scope, name: bytes, code_points_max: int | None = None) -> str | None:
+def text_header(scope: HTTPScope, name: bytes, code_points_max: int | None = None) -> str | None:
     """The text of a header, without white space around it; None when absent or empty.
 
     Raises ValidationError: reason `notUtf8`, `control`, `tooLong` or `repeated`.

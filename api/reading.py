@@ -13,6 +13,7 @@ from api.parameters import AtRevision
 from kbstore.clock import parse_time
 from kbstore.errors import NotFoundError, ProjectionBehindError, ValidationError
 from kbstore.ids import parse_uuid
+from kbstore.store.commits import Head
 from kbstore.store.heads import read_head
 from projections.snapshot import Snapshot, open_snapshot, revision_at
 from projections.views import View
@@ -79,7 +80,7 @@ async def await_revision(call: Call, revision: int | None) -> None:
     """Returns once the head has reached `revision`; ProjectionBehindError after two seconds."""
     if revision is None:
         return
-    head = _head_revision(call)
+    head = head_of(call).revision
     loop = asyncio.get_running_loop()
     end = loop.time() + call.server.settings.min_revision_wait_seconds_max
     while head < revision:
@@ -90,14 +91,15 @@ async def await_revision(call: Call, revision: int | None) -> None:
                 activeContentRevision=head,
             )
         await asyncio.sleep(POLL_SECONDS)
-        head = _head_revision(call)
+        head = head_of(call).revision
 
 
-def _head_revision(call: Call) -> int:
+def head_of(call: Call) -> Head:
+    """Where the knowledge base stands now."""
     head = read_head(call.server.services.database.reader(), call.kb.kb_id)
     if head is None:
         raise NotFoundError("Knowledge base not found.")
-    return head.revision
+    return head
 
 
 def in_snapshot(call: Call, moment: Moment, use: Callable[[State], Answer]) -> Answer:
@@ -175,7 +177,7 @@ def conditional(call: Call, answer: Answer) -> Answer:
 
 def page_id_of(call: Call) -> UUID:
     """The page of the address; text that is no id names no page (NotFoundError)."""
-    return id_of(call, "page_id", "page")
+    return id_of(call, "pageId", "page")
 
 
 def id_of(call: Call, parameter: str, what: str) -> UUID:

@@ -36,17 +36,25 @@ from projections.rows import (
     version_values,
 )
 from projections.step import Step
-from projections.tables import deletions, page_versions, pages, scopes
+from projections.tables import CURRENT, deletions, page_versions, pages, scopes
 
 _PAGE = pages.c.page_id == bindparam("page_id")
 _OPEN_VERSION = Statement(open_row(page_versions))
+_OF_PAGE = page_versions.c.page_id == bindparam("page_id")
+# Two statements, as SQLite's RETURNING costs more than both.
+_LAST_VERSION = Statement(
+    select(*VERSION_COLUMNS, page_versions.c.from_revision, page_versions.c.to_revision)
+    .where(of_kb(page_versions), _OF_PAGE)
+    .order_by(page_versions.c.from_revision.desc(), page_versions.c.version.desc())
+    .limit(1)
+)
 _END_VERSION = Statement(
-    # The version before the event's is the key: no scan over a page's many rows.
     end_rows(
         page_versions,
-        page_versions.c.page_id == bindparam("page_id"),
-        page_versions.c.version == bindparam("version_before"),
-    ).returning(*VERSION_COLUMNS, page_versions.c.from_revision)
+        _OF_PAGE,
+        page_versions.c.from_revision == bindparam("began"),
+        page_versions.c.version == bindparam("version"),
+    )
 )
 
 _ADD_PAGE = Statement(insert(pages))
@@ -216,13 +224,10 @@ def _open_version(step: Step, page: PageState, author: str) -> None:
 
 def _end_version(step: Step, event: PageEvent) -> tuple[PageState, int]:
     """Ends the page's current row; gives its state and the revision it began at."""
-    rows = step.all(
-        _END_VERSION,
-        {
-            "page_id": event.originator_id.bytes,
-            "version_before": event.originator_version - 1,
-        },
-    )
-    if not rows:
+    page_id = {"page_id": event.originator_id.bytes}
+    rows = step.all(_LAST_VERSION, page_id)
+    if not rows or rows[0][-1] != CURRENT:
         raise AssertionError(f"{event.topic} does not continue page {event.originator_id}")
-    return version_state(rows[0]), cast(int, rows[0][-1])
+    page, began = version_state(rows[0]), cast(int, rows[0][-2])
+    step.run(_END_VERSION, {**page_id, "began": began, "version": page.version})
+    return page, began

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import and_, bindparam, func, select
 
 from kbstore.access import (
@@ -92,6 +93,25 @@ class Snapshot(Struct, frozen=True, kw_only=True, dict=True):
 
     def all(self, statement: Statement, **more: Value | Collection[Value]) -> list[Row]:
         return self.connection.all(statement, self.values(**more))
+
+    def at(self, revision: int) -> "Snapshot":
+        """The same caller's view of an earlier revision, for telling how something was then.
+
+        Names of scope pages go on showing as configured at this snapshot's revision. Raises
+        RevisionNotReachedError above it, RevisionNotRetainedError below RETAINED_FROM.
+        """
+        _check_revision(revision, self.revision)
+        if revision == self.revision:
+            return self
+        earlier = self.earlier
+        if revision not in earlier:
+            earlier[revision] = replace(self, revision=revision)
+        return earlier[revision]
+
+    @cached_property
+    def earlier(self) -> "dict[int, Snapshot]":
+        """Views of earlier revisions that were asked for before."""
+        return {}
 
     @cached_property
     def filters(self) -> Parameters:
@@ -199,7 +219,7 @@ def open_snapshot(
     head = _head(kb_id, row)
     if revision is None:
         revision = head.revision
-    _check_revision(revision, head)
+    _check_revision(revision, head.revision)
     text_ref = cast(bytes | None, row[6])
     now = _configuration(connection, head, head.configured_at, text_ref)
     then, configured_at = now, head.configured_at
@@ -254,12 +274,12 @@ def _head(kb_id: UUID, row: Row) -> Head:
     )
 
 
-def _check_revision(revision: int, head: Head) -> None:
-    if revision > head.revision:
+def _check_revision(revision: int, newest: int) -> None:
+    if revision > newest:
         raise RevisionNotReachedError(
-            f"Revision {revision} is not reached; the newest is {head.revision}.",
+            f"Revision {revision} is not reached; the newest is {newest}.",
             revision=revision,
-            activeContentRevision=head.revision,
+            activeContentRevision=newest,
         )
     if revision < RETAINED_FROM:
         raise RevisionNotRetainedError(

@@ -114,8 +114,9 @@ class BacklinkView(View, frozen=True, kw_only=True):
 
 
 class HistoryEntry(View, frozen=True, kw_only=True):
-    """One event of a page. `changed` names what it changed: fields of a page, or `place`,
-    `deleted`, `merged`, `absorbed`; `restored_version` is where a restored content is from."""
+    """One event of a page. `changed` names what it changed: `name`, `description`, `body`,
+    `scope`, `parent`, `key`, or what happened: `created`, `absorbed`, `merged`, `deleted`,
+    `restored`. `restored_version` says which version's content came back."""
 
     position: int
     revision: int
@@ -128,18 +129,16 @@ class HistoryEntry(View, frozen=True, kw_only=True):
 
 
 class TextChange(View, frozen=True, kw_only=True):
-    """A name, description or ref on both sides of a diff."""
+    """A field on both sides of a diff."""
 
     before: str | None
     after: str | None
 
 
 class DiffView(View, frozen=True, kw_only=True):
-    """Two states of a page compared; `name`, `description` and `ref` only where they differ.
-
-    `body` is a unified diff, empty when the bodies are equal; `truncated` says that a body is
-    too large to compare line by line, and `body` is then empty.
-    """
+    """Two states of a page compared: `name`, `description` and `place` (its ref on both
+    sides, between revisions) only where they differ, null else. `body` is a unified diff, ""
+    where the bodies are equal; of bodies over 256 KiB it only says which lines changed."""
 
     page: UUID
     ref: str
@@ -147,8 +146,8 @@ class DiffView(View, frozen=True, kw_only=True):
     to_version: int
     name: TextChange | None
     description: TextChange | None
+    place: TextChange | None
     body: str
-    truncated: bool
 
 
 class EventView(View, frozen=True, kw_only=True):
@@ -162,15 +161,15 @@ class EventView(View, frozen=True, kw_only=True):
     ref: str | None
     version: int
     at: str
-    actor: str | None
+    actor: str
     data: dict[str, Json]
 
 
 class CommitView(View, frozen=True, kw_only=True):
-    """A commit with its readable events, `event_count` of them.
+    """A commit with the first 100 of its readable events, `event_count` in all.
 
-    `complete` says these are all; only then `actor`, `run`, `tool_call`, `message` and
-    `occurred_at` show. `digest` is for auditors.
+    `complete` says that all its events are readable; only then `actor`, `run`, `tool_call`,
+    `message` and `occurred_at` show. `digest` is for auditors.
     """
 
     revision: int

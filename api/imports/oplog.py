@@ -125,7 +125,7 @@ def decode_line(raw: bytes, number: int) -> LogLine:
         line = _decoder.decode(raw)
     except msgspec.ValidationError as error:
         raise _refused(number, "shape", str(error)) from None
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise _refused(number, "json", str(error)) from None
     try:
         principal_of(line.actor)

@@ -15,6 +15,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from kbstore.errors import DatabaseInUseError, DatabaseNotMigratedError, StoreError
 from kbstore.limits import DATABASE_BUSY_SECONDS_MAX
 from kbstore.store.connection import Connection
+from kbstore.store.statistics import write_statistics
 
 SCHEMA_VERSION = 1
 SQLITE_PREFIX = "sqlite:///"
@@ -51,6 +52,7 @@ class Database:
             connection.begin_write()
             for statement in _ddl(self.schema):
                 connection.raw.execute(statement)
+            write_statistics(connection, self.schema)
             connection.raw.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             connection.commit()
         finally:

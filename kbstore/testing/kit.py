@@ -25,10 +25,17 @@ Command = PageOperation | Configure | CreateKnowledgeBase
 Past = Command | Event | PreparedText | PreparedBody
 
 
-def given(*history: Past, configured: Configuration | None = None) -> "Story":
+def given(
+    *history: Past, configured: Configuration | None = None, scopes: Iterable[str] = ()
+) -> "Story":
     """The state after a history: commands, each a commit decided for a run that holds HELD;
-    events, each a commit as it stands; and the texts that such events name."""
-    story = Story(MemoryStore(configured or configuration()), SequentialIds(), ())
+    events, each a commit as it stands; and the texts that such events name.
+
+    Declared pages can be named by id in scopes that are held, concrete or have a page, and in
+    further `scopes`.
+    """
+    store = MemoryStore(configured or configuration())
+    story = Story(store, SequentialIds(), (), frozenset(scopes))
     for item in history:
         story = story.after(item)
     return story
@@ -40,10 +47,17 @@ class Story:
     `$n` as a page means the one that the nth command or event since `given` created, from 0.
     """
 
-    def __init__(self, store: MemoryStore, ids: SequentialIds, places: tuple[UUID, ...]) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        ids: SequentialIds,
+        places: tuple[UUID, ...],
+        scopes: frozenset[str],
+    ) -> None:
         self.store = store
         self._ids = ids
         self._places = places
+        self._scopes = scopes
 
     def id(self, place: int) -> UUID:
         """The id of the page `$place`."""
@@ -59,7 +73,7 @@ class Story:
         context = self.context(held, grants)
         decisions = []
         for command in commands:
-            at = _looking_at(context, store)
+            at = self._looking_at(context, store)
             try:
                 decision = decide(command, at)
             except KBStoreError as refusal:
@@ -75,7 +89,7 @@ class Story:
         )
         if not decision.changed:
             store = self.store
-        return Outcome(decision, Story(store, self._ids, context.places))
+        return Outcome(decision, self._following(store, context.places))
 
     def after(self, item: Past) -> "Story":
         """The story with one more item of history."""
@@ -84,10 +98,10 @@ class Story:
             if isinstance(item, Event):
                 store.commit([item])
                 place = item.originator_id if isinstance(item, PageCreated) else NIL
-                return Story(store, self._ids, (*self._places, place))
+                return self._following(store, (*self._places, place))
             text = item.text if isinstance(item, PreparedBody) else item
             store.add_texts([text, *([text.targets] if text.targets else [])])
-            return Story(store, self._ids, self._places)
+            return self._following(store, self._places)
         return self.when(item, grants=("admin",)).story
 
     def context(self, held: Iterable[str] = HELD, grants: Iterable[str] = ()) -> Context:
@@ -104,7 +118,23 @@ class Story:
             ids=self._ids,
             places=self._places,
         )
-        return _looking_at(context, self.store)
+        return self._looking_at(context, self.store)
+
+    def _following(self, store: MemoryStore, places: tuple[UUID, ...]) -> "Story":
+        return Story(store, self._ids, places, self._scopes)
+
+    def _looking_at(self, context: Context, store: MemoryStore) -> Context:
+        """The context over this store, which finds the declared pages of the known scopes."""
+        scopes = _known_scopes(store) | context.access.caller.held | self._scopes
+
+        def declared(page_id: UUID) -> DeclaredPage | None:
+            for scope in sorted(scopes):
+                for page in declared_pages(store.configuration, KB, scope, store):
+                    if page.page_id == page_id:
+                        return page
+            return None
+
+        return msgspec.structs.replace(context, lookup=store, declared=declared)
 
 
 class Outcome:
@@ -163,17 +193,3 @@ def _access(store: MemoryStore, caller: Caller) -> Access:
 
 def _known_scopes(store: MemoryStore) -> frozenset[str]:
     return store.scope_addresses() | set(declared_concrete_addresses(store.configuration))
-
-
-def _looking_at(context: Context, store: MemoryStore) -> Context:
-    """The context over this store, which finds declared pages in every scope it knows of."""
-    scopes = _known_scopes(store) | context.access.caller.held | context.access.readable
-
-    def declared(page_id: UUID) -> DeclaredPage | None:
-        for scope in sorted(scopes):
-            for page in declared_pages(store.configuration, KB, scope, store):
-                if page.page_id == page_id:
-                    return page
-        return None
-
-    return msgspec.structs.replace(context, lookup=store, declared=declared)

@@ -36,6 +36,11 @@ def scope_is_readable(scope: ColumnElement[str]) -> ColumnElement[bool]:
     return or_(_READS_ALL, scope.in_(_READABLE))
 
 
+def owned_scope(scope: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether what has ended in this scope shows: to its owners and to auditors."""
+    return or_(_OWNS_ALL, scope.in_(_OWNED))
+
+
 def page_is_readable(scope_then: ColumnElement[str]) -> ColumnElement[bool]:
     """Whether a page shows; the query joins `pages`, which knows where it stands now."""
     return and_(
@@ -44,7 +49,7 @@ def page_is_readable(scope_then: ColumnElement[str]) -> ColumnElement[bool]:
             and_(pages.c.ended_at.is_(None), scope_is_readable(pages.c.scope)),
             and_(
                 pages.c.ended_at.is_not(None),
-                or_(_OWNS_ALL, pages.c.scope.in_(_OWNED)),
+                owned_scope(pages.c.scope),
             ),
         ),
     )

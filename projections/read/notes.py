@@ -25,17 +25,15 @@ from projections.snapshot import Snapshot
 from projections.tables import note_heads, note_stamps, notes
 from projections.views import NoteView
 
-_STAMPS: BindParameter[str] = bindparam("stamps", expanding=True)
+STAMPS: BindParameter[str] = bindparam("stamps", expanding=True)
+"""The readable ones among the stamps of the notes in question, from `readable_stamps`: stamps
+may be scopes that never had a page, so they are not among those `Snapshot.filters` knows."""
 
 
 def note_is_readable(note_id: ColumnElement[bytes]) -> ColumnElement[bool]:
-    """Whether a live note's stamps at the revision and today's are readable.
-
-    The parameter `stamps` lists the readable ones, from `readable_stamps`: stamps may be
-    scopes that never had a page, so they are not among those `Snapshot.filters` knows.
-    """
+    """Whether a live note's stamps at the revision and today's hold one of STAMPS each."""
     stamped = (of_kb(note_stamps), note_stamps.c.note_id == note_id)
-    readable = note_stamps.c.scope.in_(_STAMPS)
+    readable = note_stamps.c.scope.in_(STAMPS)
     return and_(
         exists().where(*stamped, readable, at_revision(note_stamps)),
         exists().where(*stamped, readable, is_current(note_stamps)),
@@ -78,7 +76,7 @@ _OF_PAGE = (
 _STAMPED_THEN = exists().where(
     of_kb(note_stamps),
     note_stamps.c.note_id == notes.c.note_id,
-    note_stamps.c.scope.in_(_STAMPS),
+    note_stamps.c.scope.in_(STAMPS),
     at_revision(note_stamps),
 )
 _LIVE = and_(note_heads.c.removed_at.is_(None), note_is_readable(notes.c.note_id))

@@ -47,7 +47,7 @@ def standing(snapshot: Snapshot, page_id: UUID) -> Standing:
     """
     page = readable_row(snapshot, page_id) or declared_by_id(snapshot, page_id)
     if page is None:
-        raise _not_found(str(page_id), mergedInto=_successor(snapshot, page_id))
+        raise page_not_found(str(page_id), mergedInto=_successor(snapshot, page_id))
     return page
 
 
@@ -62,17 +62,17 @@ def standing_at(snapshot: Snapshot, ref: str) -> Standing:
         return standing(snapshot, page_id)
     place = parse_ref(ref)
     if place is None:
-        raise _not_found(ref)
+        raise page_not_found(ref)
     way = way_down(snapshot, *place)
     if way is not None:
         return way[-1]
     page_id = _last_at(snapshot, *place)
     if page_id is None:
-        raise _not_found(ref)
+        raise page_not_found(ref)
     row = readable_row(snapshot, page_id)
     if row is not None:
-        raise _not_found(ref, movedTo=place_of(snapshot, row).ref)
-    raise _not_found(ref, mergedInto=_successor(snapshot, page_id))
+        raise page_not_found(ref, movedTo=place_of(snapshot, row).ref)
+    raise page_not_found(ref, mergedInto=_successor(snapshot, page_id))
 
 
 def parse_ref(ref: str) -> tuple[str, KeyPath] | None:
@@ -85,7 +85,7 @@ def parse_ref(ref: str) -> tuple[str, KeyPath] | None:
         return None
 
 
-def _not_found(given: str, **details: str | None) -> NotFoundError:
+def page_not_found(given: str, **details: str | None) -> NotFoundError:
     shown = given[:_SHOWN_CHARACTERS_MAX].encode("utf-8", "backslashreplace").decode()
     return NotFoundError(f'Knowledge page "{shown}" not found.', **details)
 

@@ -87,7 +87,7 @@ def test_a_declared_page_stays_written_or_not() -> None:
         refusal = story.when(DeletePage(page=POLICIES, subtree=True))
         error = refusal.then_refused(PageDeclaredError, ref="org:acme#policies")
         assert error.message == (
-            "\"org:acme#policies\" is declared in config; change the scope's pages to remove it."
+            '"org:acme#policies" is declared in config; change the scope\'s pages to remove it.'
         )
 
 

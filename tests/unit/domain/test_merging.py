@@ -214,9 +214,7 @@ def test_of_two_pins_the_one_of_into_stays_for_both_audiences() -> None:
 
 
 def test_a_pin_that_into_lacks_goes_over() -> None:
-    story = given(
-        page("A"), page("B"), SetPin(page="$0", kind="list", audience=(SCOPE,), depth=3)
-    )
+    story = given(page("A"), page("B"), SetPin(page="$0", kind="list", audience=(SCOPE,), depth=3))
     a, b = story.id(0), story.id(1)
     after = story.when(MergePage(page="$0", into="$1")).story
     over, gone = after.store.pin(pin_id(b, "list")), after.store.pin(pin_id(a, "list"))
@@ -292,9 +290,9 @@ def test_the_roles_merging_needs() -> None:
         'Merging a page away needs owner on "org:acme"; this run has editor there.'
     )
     assert story.when(MergePage(page="$0", into="$2"), held=[SCOPE]).events
-    story.when(
-        MergePage(page="$0", into="$2"), held=["vault:acme", "viewer:acme"]
-    ).then_refused(RoleTooWeakError)
+    story.when(MergePage(page="$0", into="$2"), held=["vault:acme", "viewer:acme"]).then_refused(
+        RoleTooWeakError
+    )
 
 
 def test_across_scopes_into_needs_an_owner() -> None:

@@ -30,7 +30,9 @@ REFUND_BODY = "# Refunds\n\nWithin 30 days. See [the guide](../guide.md).\n"
 
 def chain(levels: int) -> Story:
     """Pages one below the other; the last of them stands this many levels below the top."""
-    pages = [page(f"Level {n}", parent=f"${n - 2}" if n > 1 else None) for n in range(1, levels + 1)]
+    pages = [
+        page(f"Level {n}", parent=f"${n - 2}" if n > 1 else None) for n in range(1, levels + 1)
+    ]
     return given(*pages)
 
 
@@ -185,9 +187,7 @@ def test_an_edit_holds_the_fields_that_change_alone() -> None:
         page="$0", expected_version=1, name=text("A"), description=text("d"), body=body("two")
     )
     outcome = story.when(edit)
-    outcome.then(
-        PageEdited(originator_id=story.id(0), originator_version=2, body=body("two").ref)
-    )
+    outcome.then(PageEdited(originator_id=story.id(0), originator_version=2, body=body("two").ref))
     assert [prepared.value for prepared in outcome.decision.texts] == ["two"]
 
 
@@ -235,9 +235,7 @@ def test_versions_that_pass(expected: int | str | None) -> None:
 
 def test_a_range_is_information_and_the_body_is_whole() -> None:
     story = given(page("A", content="one\ntwo"))
-    edit = EditPage(
-        page="$0", expected_version=1, body=body("one\n2"), range=ReplacedRange(2, 2)
-    )
+    edit = EditPage(page="$0", expected_version=1, body=body("one\n2"), range=ReplacedRange(2, 2))
     story.when(edit).then(
         PageEdited(
             originator_id=story.id(0),
@@ -257,9 +255,7 @@ def test_a_range_with_a_stale_version_conflicts_even_if_it_changes_nothing() -> 
 
 @pytest.mark.parametrize("expected", [None, ANY_VERSION])
 def test_a_range_needs_a_version(expected: str | None) -> None:
-    edit = EditPage(
-        page="$0", expected_version=expected, body=body("x"), range=ReplacedRange(1, 1)
-    )
+    edit = EditPage(page="$0", expected_version=expected, body=body("x"), range=ReplacedRange(1, 1))
     given(page("A")).when(edit).then_refused(ValidationError, field="expectedVersion")
 
 

@@ -177,7 +177,7 @@ def test_the_scope_page_stays() -> None:
     for told in (given(), story):
         refusal = told.when(MovePage(page=SCOPE_PAGE, key="top")).then_refused(ScopePageError)
         assert refusal.message == (
-            "\"org:acme\" is a scope page; scope pages can't be moved, merged or deleted."
+            '"org:acme" is a scope page; scope pages can\'t be moved, merged or deleted.'
         )
     story.when(MovePage(page=SCOPE_PAGE, expected_version=9)).then_refused(VersionConflictError)
 
@@ -187,7 +187,7 @@ def test_a_declared_page_stays_written_or_not() -> None:
     for story in (given(), written):
         refusal = story.when(MovePage(page=POLICIES, key="rules")).then_refused(PageDeclaredError)
         assert refusal.message == (
-            "\"org:acme#policies\" is declared in config; change the scope's pages to move it."
+            '"org:acme#policies" is declared in config; change the scope\'s pages to move it.'
         )
 
 
@@ -226,4 +226,3 @@ def test_500_pages_move_together_and_no_more() -> None:
         ]
     )
     story.when(move).then_refused(TooManyPagesError, maximum=PAGES_PER_OPERATION_MAX)
-

@@ -47,7 +47,12 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-FILES = {"README.md": "# Hi\r\n", "a/b.MARKDOWN": "b", "a/b/c.md": "", "a/logo.png": b"\x89\xff"}
+FILES: dict[str, bytes | str] = {
+    "README.md": "# Hi\r\n",
+    "a/b.MARKDOWN": "b",
+    "a/b/c.md": "",
+    "a/logo.png": b"\x89\xff",
+}
 READ = ImportedFolder(
     (
         ImportedFile(("README",), "# Hi\n"),

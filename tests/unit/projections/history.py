@@ -1,14 +1,13 @@
-"""A knowledge base that takes events as they are, and remembers what they came to.
+"""A knowledge base that takes events as they are: a test says which events a commit holds.
 
-The write side's rules stay out of it: a test says which events a commit holds. The states kept
-in memory are those of `kbstore.domain.state`, the measure of what the tables answer.
+They are written through the store's own transaction, with one call to `apply` for each.
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict
 from uuid import UUID
 
 from msgspec import UNSET, UnsetType
@@ -34,20 +33,14 @@ from kbstore.domain.events import (
     PinSet,
     TextRef,
 )
-from kbstore.domain.state import (
-    NoteState,
-    PageState,
-    PinState,
-    evolve_note,
-    evolve_page,
-    evolve_pin,
-)
+from kbstore.domain.state import PageState
 from kbstore.ids import pin_id
 from kbstore.store import tables as store_tables
 from kbstore.store.commits import Origin
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
 from kbstore.store.heads import insert_head, lock_head, read_head, update_head
+from kbstore.store.planning import write_planner_statistics
 from kbstore.store.mapper import StructMapper
 from kbstore.store.texts import TextReader
 from kbstore.store.transaction import OpenCommit, WriteTransaction
@@ -55,9 +48,11 @@ from kbstore.texts import LinkTarget, PreparedText, prepare_text
 from projections.projector import Projections
 from projections.tables import metadata
 from projections.transaction_lookup import TransactionLookup
+from tests.unit.projections.remembered import Remembered
 
 START = 1_772_000_000_000_000
 Wanted = tuple[str, str, int]
+_to_stored = StructMapper().to_stored_event
 
 
 class SeededIds:
@@ -76,20 +71,24 @@ class SeededIds:
 class Ticking:
     """A clock that moves by a second each time it is read."""
 
-    def __init__(self, start: int = START) -> None:
-        self.micros = start
+    def __init__(self, micros: int) -> None:
+        self._micros = micros
 
     def now(self) -> int:
-        self.micros += 1_000_000
-        return self.micros
+        self._micros += 1_000_000
+        return self._micros
 
 
 def open_database(folder: Path) -> Database:
-    return Database.open(f"sqlite:///{folder}/store.db", [store_tables.metadata, metadata])
+    database = Database.open(f"sqlite:///{folder}/store.db", [store_tables.metadata, metadata])
+    connection = database.connect()
+    write_planner_statistics(connection)
+    connection.close()
+    return database
 
 
 class History:
-    """Writes events through the store's own transaction, one call to `apply` for each."""
+    """Writes events and remembers what they came to in `states`."""
 
     def __init__(
         self, database: Database, seed: int = 1, connection: Connection | None = None
@@ -102,20 +101,12 @@ class History:
         self.clock = Ticking(START + seed)
         self.kb_id = self.ids.new_id()
         self.projections = Projections()
-        self.versions: dict[UUID, int] = defaultdict(int)
-        self.pages: dict[UUID, PageState] = {}
-        self.notes: dict[UUID, NoteState] = {}
-        self.pins: dict[UUID, PinState] = {}
-        self.page_versions: dict[UUID, dict[int, PageState]] = defaultdict(dict)
-        self.revisions: list[dict[UUID, PageState]] = [{}]
-        self.texts: dict[UUID, str] = {}
+        self.states = Remembered()
         self._pending: list[PreparedText] = []
         self._open: OpenCommit | None = None
         self.connection.begin_write()
         insert_head(self.connection, self.kb_id)
         self.connection.commit()
-
-    # --- commits ------------------------------------------------------------------------------
 
     @contextmanager
     def commit(self, actor: str = "user:ana") -> Iterator[int]:
@@ -130,13 +121,23 @@ class History:
             if self._open.event_count:
                 self._open.seal()
                 update_head(self.connection, transaction.head)
-                self.revisions.append(dict(self.pages))
+                self.states.revisions.append(dict(self.states.pages))
         except BaseException:
             self.connection.rollback()
             raise
         finally:
             self._open = None
         self.connection.commit()
+
+    def emit(self, event: Event) -> UUID:
+        """Writes an event, in the open commit or in one of its own; gives its aggregate."""
+        if self._open is None:
+            with self.commit():
+                return self.emit(event)
+        texts, self._pending = self._pending, []
+        self._open.append([event], texts, _save)
+        self.states.take(event, self._open.commit.revision)
+        return event.originator_id
 
     @property
     def revision(self) -> int:
@@ -148,90 +149,204 @@ class History:
         texts = TextReader(self.connection, self.kb_id)
         return TransactionLookup(self.connection, self.kb_id, 1, texts)
 
-    def emit(self, event: Event) -> None:
-        """Writes one event, in the open commit or in one of its own."""
-        if self._open is None:
-            with self.commit():
-                self.emit(event)
-            return
-        texts, self._pending = self._pending, []
-        self._open.append([event], texts, _save)
-        self.versions[event.originator_id] = event.originator_version
-        self._remember(event)
+    # --- knowledge base -----------------------------------------------------------------------
 
-    def _remember(self, event: Event) -> None:
-        page_id = event.originator_id
-        match event:
-            case NoteAdded() | NoteRestamped() | NoteMoved() | NoteRemoved():
-                self.notes[page_id] = evolve_note(self.notes.get(page_id), event, self._text_of)
-            case PinSet() | PinRemoved():
-                self.pins[page_id] = evolve_pin(self.pins.get(page_id), event)
-            case (
-                PageCreated()
-                | PageEdited()
-                | PageMoved()
-                | PageMergedAway()
-                | PageAbsorbed()
-                | PageDeleted()
-                | PageRestored()
-            ):
-                before = self.pages.get(page_id)
-                after = evolve_page(before, event, self._text_of)
-                self.pages[page_id] = after
-                self.page_versions[page_id][after.version] = after
-                if before is not None and before.scope != after.scope:
-                    self._follow(page_id, after.scope)
-                if isinstance(event, PageMergedAway):
-                    self._collapse(page_id, event.into)
-            case _:
-                pass
+    def found(self, slug: str = "handbook") -> None:
+        self.emit(KnowledgeBaseCreated(**self._next(self.kb_id), slug=slug))
 
-    def _follow(self, page_id: UUID, scope: str) -> None:
-        from msgspec.structs import replace
+    def configure(self, text: str = "{}", format: str = "json") -> None:
+        ref = self.text(text).ref
+        self.emit(
+            KnowledgeBaseConfigured(**self._next(self.kb_id), configuration=ref, format=format)
+        )
 
-        for below in self.children(page_id):
-            moved = replace(below, scope=scope)
-            self.pages[below.page_id] = moved
-            self.page_versions[below.page_id][moved.version] = moved
-            self._follow(below.page_id, scope)
+    # --- pages --------------------------------------------------------------------------------
 
-    def _collapse(self, page_id: UUID, into: UUID) -> None:
-        from msgspec.structs import replace
+    def create(
+        self,
+        scope: str = "org:acme",
+        parent: UUID | None = None,
+        key: str | None = None,
+        name: str = "Page",
+        description: str | None = None,
+        body: str | None = None,
+        links: Sequence[Wanted] = (),
+        bound: Mapping[int, UUID] | None = None,
+        template: str | None = None,
+        author: str | None = None,
+    ) -> UUID:
+        body_ref, link_refs = self._body(body, links, bound)
+        return self.emit(
+            PageCreated(
+                originator_id=self.ids.new_id(),
+                originator_version=1,
+                scope=scope,
+                parent_id=parent,
+                key=key,
+                name=self.text(name).ref,
+                description=self._text_or_none(description),
+                body=body_ref,
+                links=link_refs,
+                template=template,
+                author=author,
+            )
+        )
 
-        for other in list(self.pages.values()):
-            if other.merged_into == page_id:
-                led_on = replace(other, merged_into=into)
-                self.pages[other.page_id] = led_on
-                self.page_versions[other.page_id][led_on.version] = led_on
+    def edit(
+        self,
+        page: UUID,
+        name: str | UnsetType = UNSET,
+        description: str | None | UnsetType = UNSET,
+        body: str | None | UnsetType = UNSET,
+        links: Sequence[Wanted] = (),
+        bound: Mapping[int, UUID] | None = None,
+    ) -> None:
+        body_ref, link_refs = (UNSET, None) if body is UNSET else self._body(body, links, bound)
+        self.emit(
+            PageEdited(
+                **self._next(page),
+                name=UNSET if name is UNSET else self.text(name).ref,
+                description=UNSET if description is UNSET else self._text_or_none(description),
+                body=body_ref,
+                links=link_refs,
+            )
+        )
 
-    def children(self, page_id: UUID) -> list[PageState]:
-        return [page for page in self.pages.values() if page.is_live and page.parent_id == page_id]
+    def rewind(self, page: UUID, version: int) -> None:
+        """Brings the body of an earlier version back, by its old texts."""
+        source = self.states.page_versions[page][version]
+        self.emit(
+            PageEdited(
+                **self._next(page),
+                body=source.body,
+                links=source.links,
+                restored_version=version,
+            )
+        )
+
+    def move(self, page: UUID, parent: UUID, key: str | None = None) -> None:
+        state, above = self.states.pages[page], self.states.pages[parent]
+        assert state.parent_id is not None
+        self.emit(
+            PageMoved(
+                **self._next(page),
+                scope=above.scope,
+                parent_id=parent,
+                key=key,
+                from_scope=state.scope,
+                from_parent_id=state.parent_id,
+                from_key=state.key,
+            )
+        )
+
+    def merge_away(self, page: UUID, into: UUID) -> None:
+        self.emit(PageMergedAway(**self._next(page), into=into))
+
+    def absorb(self, page: UUID, other: UUID, description: str | None = None) -> None:
+        ref = self._text_or_none(description)
+        self.emit(PageAbsorbed(**self._next(page), page_id=other, description=ref))
+
+    def delete(self, page: UUID) -> None:
+        self.emit(PageDeleted(**self._next(page)))
+
+    def restore(self, page: UUID, parent: UUID, key: str | None = None) -> None:
+        state, above = self.states.pages[page], self.states.pages[parent]
+        assert state.name_ref is not None
+        self.emit(
+            PageRestored(
+                **self._next(page),
+                scope=above.scope,
+                parent_id=parent,
+                key=key,
+                name=state.name_ref,
+                description=state.description_ref,
+                body=state.body,
+                links=state.links,
+                restored_version=state.version - 1,
+            )
+        )
+
+    # --- notes and pins -----------------------------------------------------------------------
+
+    def note(
+        self,
+        page: UUID,
+        text: str = "A fact.",
+        stamps: Sequence[str] = ("org:acme",),
+        links: Sequence[Wanted] = (),
+        bound: Mapping[int, UUID] | None = None,
+    ) -> UUID:
+        prepared = self.text(text, links)
+        return self.emit(
+            NoteAdded(
+                originator_id=self.ids.new_id(),
+                originator_version=1,
+                page_id=page,
+                text=prepared.ref,
+                stamps=tuple(stamps),
+                when="2026-03-01",
+                links=_links(prepared, bound),
+            )
+        )
+
+    def restamp(self, note: UUID, *stamps: str) -> None:
+        self.emit(NoteRestamped(**self._next(note), stamps=stamps))
+
+    def move_note(self, note: UUID, page: UUID) -> None:
+        self.emit(NoteMoved(**self._next(note), page_id=page))
+
+    def remove_note(self, note: UUID) -> None:
+        self.emit(NoteRemoved(**self._next(note)))
+
+    def pin(self, page: UUID, *audience: str, kind: str = "page", depth: int = 1) -> UUID:
+        pin = pin_id(page, kind)
+        return self.emit(
+            PinSet(**self._next(pin), page_id=page, kind=kind, audience=audience, depth=depth)
+        )
+
+    def unpin(self, pin: UUID) -> None:
+        self.emit(PinRemoved(**self._next(pin)))
 
     # --- texts --------------------------------------------------------------------------------
 
-    def _text_of(self, ref: TextRef) -> str:
-        return self.texts[ref.text_id]
-
     def text(self, value: str, links: Sequence[Wanted] = ()) -> PreparedText:
         prepared = prepare_text(value, self.ids, tuple(LinkTarget(*link) for link in links))
-        self.texts[prepared.ref.text_id] = value
+        self.states.texts[prepared.ref.text_id] = value
         self._pending.append(prepared)
         return prepared
 
-    def body(
-        self, value: str | None, links: Sequence[Wanted], bound: Mapping[int, UUID]
+    def page(self, page: UUID) -> PageState:
+        return self.states.pages[page]
+
+    def _text_or_none(self, value: str | None) -> TextRef | None:
+        return None if value is None else self.text(value).ref
+
+    def _body(
+        self, value: str | None, links: Sequence[Wanted], bound: Mapping[int, UUID] | None
     ) -> tuple[BodyRef | None, Links | None]:
         if value is None:
             return None, None
         text = self.text(value, links)
-        body = BodyRef(text.ref, value.count("\n") + 1, len(value) // 4)
-        return body, self._links(text, bound)
+        lines = value.count("\n") + 1
+        return BodyRef(text.ref, lines, len(value) // 4), _links(text, bound)
 
-    @staticmethod
-    def _links(text: PreparedText, bound: Mapping[int, UUID]) -> Links | None:
-        if text.targets is None:
-            return None
-        return Links(text.targets.ref, tuple(bound.items()))
+    def _next(self, aggregate: UUID) -> "_Originator":
+        return {
+            "originator_id": aggregate,
+            "originator_version": self.states.versions[aggregate] + 1,
+        }
 
-    def _next(self, aggregate: UUID) -> tuple[UUID, int]:
-        return aggregate, self.versions[aggregate] + 1
+
+class _Originator(TypedDict):
+    originator_id: UUID
+    originator_version: int
+
+
+def _links(text: PreparedText, bound: Mapping[int, UUID] | None) -> Links | None:
+    if text.targets is None:
+        return None
+    return Links(text.targets.ref, tuple((bound or {}).items()))
+
+
+def _save(events: Sequence[Event], commit: OpenCommit) -> None:
+    commit.insert([_to_stored(event) for event in events])

@@ -1,0 +1,78 @@
+"""What a refused writer needs to go on, read outside the writer and under his access."""
+
+from uuid import UUID
+
+from api.calls import Call
+from kbstore.domain.commands import Batch, Command, EditPage
+from kbstore.errors import ConflictError, RevisionConflictError, VersionConflictError
+from kbstore.ids import parse_uuid
+from kbstore.texts import PreparedBody
+from projections.read.activity import events, list_commits
+from projections.read.conflict import conflict_details
+from projections.snapshot import Snapshot, open_snapshot
+from projections.views import Json
+
+EVENTS_READ_MAX = 200
+PAGES_TOLD_MAX = 10_000
+
+
+async def enrich(call: Call, command: Command, conflict: ConflictError) -> ConflictError:
+    """The refusal with all its details; others than version and revision conflicts as they are.
+
+    Raises NotFoundError where the caller can no longer read the page.
+    """
+    if isinstance(conflict, (VersionConflictError, RevisionConflictError)):
+        return await call.server.pool.run(lambda: _enriched(call, command, conflict))
+    return conflict
+
+
+def _enriched(
+    call: Call, command: Command, conflict: VersionConflictError | RevisionConflictError
+) -> ConflictError:
+    connection = call.server.services.database.reader()
+    with connection.reading():
+        snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
+        if isinstance(conflict, RevisionConflictError):
+            pages = pages_changed_since(snapshot, int(str(conflict.details["expectedRevision"])))
+            return RevisionConflictError(conflict.message, **{**conflict.details, "pages": pages})
+        page_id = parse_uuid(str(conflict.details.get("pageId")))
+        expected = conflict.details.get("expectedVersion")
+        if page_id is None or not isinstance(expected, int):
+            return conflict
+        details = conflict_details(snapshot, page_id, expected, _body_sent(command, page_id))
+        return VersionConflictError(conflict.message, **{**conflict.details, **details})
+
+
+def pages_changed_since(snapshot: Snapshot, revision: int) -> list[Json]:
+    """The readable pages that an event after `revision` is about: `pageId`, `ref`, `revision`."""
+    first = list_commits(snapshot, revision, EVENTS_READ_MAX)
+    while not first.items and first.after is not None:
+        first = list_commits(snapshot, first.after, EVENTS_READ_MAX)
+    if not first.items:
+        return []
+    changed: dict[UUID, Json] = {}
+    position: int | None = first.items[0].events[0].position - 1
+    while position is not None and len(changed) < PAGES_TOLD_MAX:
+        part = events(snapshot, position, EVENTS_READ_MAX)
+        for event in part.items:
+            if event.page_id is not None:
+                changed[event.page_id] = {
+                    "pageId": str(event.page_id),
+                    "ref": event.ref,
+                    "revision": event.revision,
+                }
+        position = part.after
+    return list(changed.values())
+
+
+def _body_sent(command: Command, page_id: UUID) -> str | None:
+    """The whole body that the refused command wanted the page to have."""
+    operations = command.operations if isinstance(command, Batch) else (command,)
+    for operation in operations:
+        if (
+            isinstance(operation, EditPage)
+            and operation.page == page_id
+            and isinstance(operation.body, PreparedBody)
+        ):
+            return operation.body.text.value
+    return None

@@ -1,0 +1,72 @@
+"""`Idempotency-Key`: which request a key stands for, and what its first try came to."""
+
+from hashlib import sha256
+
+import msgspec
+
+from api.bodies import Json
+from api.calls import Call
+from api.headers import raw_header, text_header
+from api.reading import head_of
+from kbstore.errors import ValidationError
+from kbstore.limits import IDEMPOTENCY_KEY_CODE_POINTS_MAX
+from kbstore.service import Outcome, replayed
+from kbstore.store.idempotency import Claim, find_claim
+
+HEADER = b"idempotency-key"
+EXPECTATIONS = frozenset(("expectedVersion", "intoVersion", "expectedRevision"))
+"""What of a body may differ when it is sent again: the versions that are expected."""
+
+
+def claim_of(call: Call, value: Json) -> Claim | None:
+    """The claim of a request with this body; None without the header.
+
+    The request is its method, its path below the knowledge base, its query and its body, the
+    expected versions left out.
+    """
+    if raw_header(call.scope, HEADER) is None:
+        return None
+    key = text_header(call.scope, HEADER, IDEMPOTENCY_KEY_CODE_POINTS_MAX)
+    if key is None:
+        raise ValidationError(
+            "Idempotency-Key is empty.", field="Idempotency-Key", reason="empty"
+        )
+    return Claim(
+        principal=call.caller.principal,
+        key=key,
+        request_sha256=request_hash(
+            call.method, _path_below_kb(call), call.scope["query_string"], value
+        ),
+    )
+
+
+def request_hash(method: str, path: str, query: bytes, value: Json) -> bytes:
+    """32 bytes that two tries of one request share."""
+    parts = [method, path, sorted(query.split(b"&")), _without_expectations(value)]
+    return sha256(msgspec.msgpack.encode(parts, order="deterministic")).digest()
+
+
+def first_outcome(call: Call, claim: Claim) -> Outcome | None:
+    """What the first request with this key came to; None when it is the first.
+
+    Raises IdempotencyKeyReusedError when the key came with another request.
+    """
+    stored = find_claim(call.server.services.database.reader(), call.kb.kb_id, claim)
+    return None if stored is None else replayed(stored, head_of(call).revision)
+
+
+def _path_below_kb(call: Call) -> str:
+    """A knowledge base has several addresses; they make no other request."""
+    path: str = call.scope["path"]
+    return path.partition(f"/{call.path['kb']}")[2]
+
+
+def _without_expectations(value: Json) -> Json:
+    """The body without expected versions, its own and those of its operations."""
+    if not isinstance(value, dict):
+        return value
+    kept = {name: inner for name, inner in value.items() if name not in EXPECTATIONS}
+    operations = kept.get("operations")
+    if isinstance(operations, list):
+        kept["operations"] = [_without_expectations(item) for item in operations]
+    return kept

@@ -1,0 +1,120 @@
+"""Lists: walked part by part at one revision, and feeds, which never go stale."""
+
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import UUID
+
+from msgspec import Struct
+
+from api.answers import Answer
+from api.calls import Call
+from api.cursors import After, Place, Shape, Signer, refuse_mismatch, stale
+from api.parameters import ListAt
+from api.reading import (
+    Found,
+    Moment,
+    State,
+    await_revision,
+    conditional,
+    in_snapshot,
+    moment_of,
+    represent,
+)
+from kbstore.limits import LIST_ITEMS_DEFAULT
+from projections.views import View
+
+T = TypeVar("T")
+
+
+class Window(Struct, frozen=True):
+    """The part of a list to show: at most `limit` items after the sort key `after`."""
+
+    limit: int
+    after: After | None
+
+    @property
+    def after_id(self) -> UUID | None:
+        """The sort key of a list whose key is one id."""
+        if self.after is None:
+            return None
+        (key,) = self.after
+        assert isinstance(key, bytes)
+        return UUID(bytes=key)
+
+    def after_position(self, start: int) -> int:
+        """The sort key of a feed, `start` where the walk begins."""
+        if self.after is None:
+            return start
+        (key,) = self.after
+        assert isinstance(key, int)
+        return key
+
+
+class Part(Struct, frozen=True):
+    """What a window shows: `make` builds the answer once the next cursor is known."""
+
+    make: Callable[[str | None], View]
+    after: After | None
+
+
+class Walk(Struct, frozen=True, kw_only=True):
+    """Which list is walked. `shape` holds every parameter that shapes it; a feed goes by
+    position, so that it never goes stale."""
+
+    operation: str
+    shape: Shape = ()
+    is_feed: bool = False
+    is_long: bool = False
+
+
+def id_key(after: UUID | None) -> After | None:
+    return None if after is None else (after.bytes,)
+
+
+def position_key(after: int | None) -> After | None:
+    return None if after is None else (after,)
+
+
+async def read_list(
+    call: Call, at: ListAt, walk: Walk, query: Callable[[State, Window], Part]
+) -> Answer:
+    """The next part of a list.
+
+    Raises ValidationError for a cursor that is altered or of another list, and
+    StaleCursorError when the head has moved on since the walk began without a revision.
+    """
+    signer = Signer(call.kb, walk.operation, call.caller, walk.shape)
+    place = None if at.cursor is None else signer.read(at.cursor)
+    moment = moment_of(call, at)
+    is_pinned = moment != Moment()
+    if place is not None and moment.revision is not None and moment.revision != place.revision:
+        raise refuse_mismatch()
+    goes_on_there = place is not None and not walk.is_feed and moment.micros is None
+    if place is not None and (place.is_pinned or goes_on_there):
+        is_pinned = is_pinned or place.is_pinned
+        moment = Moment(revision=place.revision)
+    await await_revision(call, at.min_revision)
+    limit = at.limit or (place.limit if place is not None else LIST_ITEMS_DEFAULT)
+    window = Window(limit, None if place is None else place.after)
+
+    def use(state: State) -> Answer:
+        _check_place(state, place, walk, is_pinned)
+        part = query(state, window)
+        cursor = None
+        if part.after is not None:
+            cursor = signer.write(Place(state.revision, is_pinned, limit, part.after))
+        return represent(state, Found(part.make(cursor)))
+
+    def work() -> Answer:
+        return in_snapshot(call, moment, use)
+
+    return conditional(call, await call.server.pool.run(work) if walk.is_long else work())
+
+
+def _check_place(state: State, place: Place | None, walk: Walk, is_pinned: bool) -> None:
+    if place is None or walk.is_feed:
+        return
+    if state.revision != place.revision:
+        raise refuse_mismatch()
+    if not is_pinned and not state.snapshot.is_head:
+        raise stale(place, state.snapshot.head.revision)

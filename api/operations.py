@@ -1,0 +1,182 @@
+"""Operations: one entry a route, from which it is mounted, documented and tested.
+
+An operation knows its address, what it takes and every answer it can give. `reads` and
+`writes` make one of a handler; `api.routes` collects them, `api.openapi` describes them.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from litestar.types import Receive, HTTPScope
+from msgspec import Struct
+
+from api.answers import Answer
+from api.bodies import Body
+from api.calls import Call, Server, open_call
+from api.parameters import Parameters, parse_parameters
+from api.write import Write
+from api.writing import WriteRules, answer_write
+from kbstore.domain.commands import Command
+from kbstore.errors import (
+    DatabaseUnavailableError,
+    IdempotencyInProgressError,
+    IdempotencyKeyReusedError,
+    InternalError,
+    KBStoreError,
+    MalformedRequestError,
+    NotFoundError,
+    OverloadedError,
+    PreconditionRequiredError,
+    ProjectionBehindError,
+    RequestTimeoutError,
+    RequestTooLargeError,
+    RevisionNotReachedError,
+    RevisionNotRetainedError,
+    StaleCursorError,
+    UnauthenticatedError,
+    UnsupportedMediaTypeError,
+    ValidationError,
+    VersionConflictError,
+)
+
+P = TypeVar("P", bound=Parameters)
+B = TypeVar("B", bound=Body)
+Errors = tuple[type[KBStoreError], ...]
+
+KB_PATH = "/openapi/v2/knowledge-bases/{kb}"
+
+ALWAYS: Errors = (MalformedRequestError, DatabaseUnavailableError, InternalError)
+OF_CALLS: Errors = (*ALWAYS, UnauthenticatedError, NotFoundError, ValidationError)
+OF_READS: Errors = (
+    *OF_CALLS,
+    RevisionNotReachedError,
+    RevisionNotRetainedError,
+    ProjectionBehindError,
+    OverloadedError,
+)
+OF_WRITES: Errors = (
+    *OF_CALLS,
+    RequestTooLargeError,
+    RequestTimeoutError,
+    UnsupportedMediaTypeError,
+    IdempotencyKeyReusedError,
+    IdempotencyInProgressError,
+    OverloadedError,
+)
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """A route. `answers` gives the shape of each status below 400, `errors` all above.
+
+    `body` and `rules` are those of a write.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    parameters: type[Parameters] = Parameters
+    body: type[Body] | None = None
+    rules: WriteRules | None = None
+    answers: dict[int, type[Struct] | None]
+    errors: Errors
+    needs_key: bool = True
+    respond: Callable[[Server, HTTPScope, Receive], Awaitable[Answer]]
+
+
+def reads(
+    name: str,
+    path: str,
+    summary: str,
+    *,
+    parameters: type[P],
+    answer: type[Struct],
+    errors: Errors = (),
+    is_list: bool = False,
+) -> Callable[[Callable[[Call, P], Awaitable[Answer]]], Operation]:
+    """Makes an operation of a handler that reads."""
+
+    def make(handler: Callable[[Call, P], Awaitable[Answer]]) -> Operation:
+        async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
+            call = open_call(server, scope, receive)
+            return await handler(call, parse_parameters(scope["query_string"], parameters))
+
+        return Operation(
+            name=name,
+            method="GET",
+            path=KB_PATH + path,
+            summary=summary,
+            parameters=parameters,
+            answers={200: answer, 304: None},
+            errors=(*OF_READS, *errors, *((StaleCursorError,) if is_list else ())),
+            respond=respond,
+        )
+
+    return make
+
+
+def writes(
+    name: str,
+    method: str,
+    path: str,
+    summary: str,
+    *,
+    parameters: type[P],
+    body: type[B],
+    answer: type[Struct],
+    rules: WriteRules,
+    creates: bool = False,
+    errors: Errors = (),
+) -> Callable[[Callable[[Write, P, B], Awaitable[Command]]], Operation]:
+    """Makes an operation of a handler that turns a request into a command.
+
+    The handler runs once `rules` are kept. A body that is not JSON is for it to read.
+    """
+
+    def make(handler: Callable[[Write, P, B], Awaitable[Command]]) -> Operation:
+        async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
+            async def command_of(write: Write) -> Command:
+                given = parse_parameters(scope["query_string"], parameters)
+                return await handler(write, given, write.convert(body))
+
+            return await answer_write(open_call(server, scope, receive), rules, command_of)
+
+        conditional: Errors = (PreconditionRequiredError, VersionConflictError)
+        return Operation(
+            name=name,
+            method=method,
+            path=KB_PATH + path,
+            summary=summary,
+            parameters=parameters,
+            body=body,
+            rules=rules,
+            answers={200: answer, 201: answer} if creates else {200: answer},
+            errors=(*OF_WRITES, *errors, *(conditional if rules.is_conditional else ())),
+            respond=respond,
+        )
+
+    return make
+
+
+def opens(
+    name: str, path: str, summary: str, *, answer: type[Struct] | None, errors: Errors = ()
+) -> Callable[[Callable[[Server], Awaitable[Answer]]], Operation]:
+    """Makes an operation of a handler that answers whoever asks, without a key."""
+
+    def make(handler: Callable[[Server], Awaitable[Answer]]) -> Operation:
+        async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
+            parse_parameters(scope["query_string"], Parameters)
+            return await handler(server)
+
+        return Operation(
+            name=name,
+            method="GET",
+            path=path,
+            summary=summary,
+            answers={200: answer},
+            errors=(*ALWAYS, ValidationError, *errors),
+            needs_key=False,
+            respond=respond,
+        )
+
+    return make

@@ -1,0 +1,77 @@
+"""The events a dry run would write, as far as its caller may see what they are about."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from api.representations import PlannedEvent
+from kbstore.domain.events import (
+    Event,
+    NoteAdded,
+    NoteMoved,
+    NoteRemoved,
+    NoteRestamped,
+    PageCreated,
+    PageEvent,
+    PageMoved,
+    PageRestored,
+    PinRemoved,
+    PinSet,
+)
+from kbstore.errors import NotFoundError
+from projections.read.notes import note
+from projections.read.pins import known_audience
+from projections.read.rows import readable_row
+from projections.snapshot import Snapshot
+
+Placed = PageCreated | PageMoved | PageRestored
+
+
+def planned_events(snapshot: Snapshot, events: Sequence[Event]) -> tuple[PlannedEvent, ...]:
+    """Views of the events. A merge also moves notes and pins its caller may not know of."""
+    created = {e.originator_id for e in events if isinstance(e, PageCreated | NoteAdded)}
+    return tuple(_view(event) for event in events if _is_known(snapshot, event, created))
+
+
+def _is_known(snapshot: Snapshot, event: Event, created: set[UUID]) -> bool:
+    subject = event.originator_id
+    match event:
+        case PageCreated() | PageMoved() | PageRestored():
+            return snapshot.access.can_read(event.scope)
+        case NoteMoved() | NoteRestamped() | NoteRemoved():
+            return subject in created or _sees_note(snapshot, subject)
+        case PinSet():
+            return bool(known_audience(snapshot, event.audience))
+        case PinRemoved():
+            # Of a pin that goes, only the page it stood on could tell; `unpin` names it itself.
+            return False
+        case _:
+            return subject in created or readable_row(snapshot, subject) is not None
+
+
+def _sees_note(snapshot: Snapshot, note_id: UUID) -> bool:
+    try:
+        note(snapshot, note_id)
+    except NotFoundError:
+        return False
+    return True
+
+
+def _view(event: Event) -> PlannedEvent:
+    placed = event if isinstance(event, Placed) else None
+    return PlannedEvent(
+        type=event.topic,
+        aggregate_id=event.originator_id,
+        version=event.originator_version,
+        page_id=_page_of(event),
+        scope=placed.scope if placed else None,
+        parent=placed.parent_id if placed else None,
+        key=placed.key if placed else None,
+    )
+
+
+def _page_of(event: Event) -> UUID | None:
+    match event:
+        case NoteAdded() | NoteMoved() | PinSet():
+            return event.page_id
+        case _:
+            return event.originator_id if isinstance(event, PageEvent) else None

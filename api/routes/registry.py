@@ -1,0 +1,6 @@
+"""Every route there is."""
+
+from api.operations import Operation
+from api.routes import pages
+
+OPERATIONS: tuple[Operation, ...] = (*pages.OPERATIONS,)

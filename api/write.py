@@ -1,0 +1,97 @@
+"""A request on its way to becoming a command: what it expects, and its texts made ready."""
+
+import re
+from typing import TypeVar
+from uuid import UUID
+
+from api.bodies import Body, Json, convert_body
+from api.calls import Call
+from api.headers import text_header
+from api.reading import id_of, page_id_of
+from kbstore.domain.commands import ANY_VERSION, Expected
+from kbstore.domain.preparing import prepare_body, prepare_note_text
+from kbstore.errors import PreconditionRequiredError, ValidationError
+from kbstore.ids import IdSource
+from kbstore.text import clean_body, clean_description, clean_name, clean_note_text
+from kbstore.texts import PreparedBody, PreparedText, prepare_text
+
+B = TypeVar("B", bound=Body)
+
+INLINE_CHARACTERS_MAX = 64 * 1024
+"""Longer bodies are analysed outside the event loop."""
+
+_IF_MATCH = re.compile(r'"([0-9]{1,15})(?:-[\x21\x23-\x7e]*)?"')
+
+
+class Write:
+    """A request that writes, past idempotency and access. A handler may make it a dry run or
+    give it another message for its commit."""
+
+    def __init__(self, call: Call, raw: bytes, value: Json, expected: Expected) -> None:
+        self.call = call
+        self.raw = raw
+        self.value = value
+        self.expected = expected
+        self.is_dry_run = False
+        self.message: str | None = None
+
+    @property
+    def page_id(self) -> UUID:
+        return page_id_of(self.call)
+
+    @property
+    def note_id(self) -> UUID:
+        return id_of(self.call, "noteId", "note")
+
+    @property
+    def ids(self) -> IdSource:
+        return self.call.server.services.commands.ids
+
+    def convert(self, kind: type[B]) -> B:
+        """The body as the Struct an operation takes."""
+        return convert_body(self.value, kind)
+
+    # Texts are cleaned, limited, hashed, compressed and searched for links before the queue.
+
+    def name(self, value: str, field: str = "name") -> PreparedText:
+        return prepare_text(clean_name(value, field), self.ids)
+
+    def description(self, value: str | None, field: str = "description") -> PreparedText | None:
+        return None if value is None else prepare_text(clean_description(value, field), self.ids)
+
+    def note_text(self, value: str, field: str = "text") -> PreparedText:
+        return prepare_note_text(clean_note_text(value, field), self.ids)
+
+    async def body(self, value: str | None, field: str = "body") -> PreparedBody | None:
+        return None if value is None else await self.whole_body(value, field)
+
+    async def whole_body(self, value: str, field: str = "body") -> PreparedBody:
+        def prepare() -> PreparedBody:
+            return prepare_body(clean_body(value, field), self.ids)
+
+        if len(value) <= INLINE_CHARACTERS_MAX:
+            return prepare()
+        return await self.call.server.pool.run(prepare)
+
+
+def expected_version(call: Call) -> int | str:
+    """The version in `If-Match`: `"3"`, `"3-<hash>"`, or ANY_VERSION for `*`.
+
+    Raises PreconditionRequiredError when it is missing, ValidationError for anything else.
+    """
+    given = text_header(call.scope, b"if-match")
+    if given is None:
+        raise PreconditionRequiredError(
+            'Say which version you change: If-Match: "<version>", or If-Match: * for any.',
+            field="If-Match",
+        )
+    if given == "*":
+        return ANY_VERSION
+    found = _IF_MATCH.fullmatch(given)
+    if found is None:
+        raise ValidationError(
+            'If-Match must be one entity tag, "<version>" or "<version>-<hash>", or *.',
+            field="If-Match",
+            reason="malformed",
+        )
+    return int(found[1])

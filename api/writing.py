@@ -1,0 +1,156 @@
+"""Writes: one way from a request to its command, and from what came of it to the answer.
+
+The order of checks is that of the write contract: who asks and the knowledge base (before this
+begins), idempotency, access to the page, validation, and then in the writer whether anything
+changes, the version and the rules.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from api.answers import Answer
+from api.authentication import origin_of
+from api.bodies import Json, media_type, parse_json, read_body
+from api.calls import Call
+from api.conflicts import enrich
+from api.idempotency import claim_of, first_outcome
+from api.reading import State, head_of, id_of, page_id_of
+from api.write import Write, expected_version
+from kbstore.access import Role
+from kbstore.domain.commands import Command
+from kbstore.errors import (
+    ConflictError,
+    MalformedRequestError,
+    NotFoundError,
+    UnsupportedMediaTypeError,
+)
+from kbstore.service import CommandRequest, Outcome
+from kbstore.store.idempotency import Claim
+from projections.read.notes import note
+from projections.read.refs import standing
+from projections.read.rows import last_row
+from projections.snapshot import Snapshot, open_snapshot
+
+Make = Callable[[Write], Awaitable[Command]]
+Render = Callable[[Call, State, Outcome], Answer]
+
+NO_BODY: Json = {}
+
+
+class Need(Struct, frozen=True):
+    """What a caller has to be allowed on what the address names: a page, a note, or a page that
+    may be deleted. `action` starts the refusal: "Editing a page"."""
+
+    role: Role
+    action: str
+    target: Literal["page", "note", "restorable"] = "page"
+
+
+class WriteRules(Struct, frozen=True, kw_only=True):
+    """What is checked before a handler makes its command, and how the outcome is told."""
+
+    needs: Need | None = None
+    is_conditional: bool = False
+    is_body_optional: bool = False
+    body_types: tuple[str, ...] = ("application/json",)
+    render: Render
+
+
+async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
+    """The answer to a write; that of its first try when its `Idempotency-Key` was seen before."""
+    raw, value = await _read_value(call, rules)
+    claim = claim_of(call, value)
+    if claim is None:
+        return _render(call, rules, await _run(call, rules, make, raw, value, None))
+    running_key = (call.kb.kb_id, claim.principal, claim.key)
+    seconds_max = call.server.settings.idempotency_wait_seconds_max
+    async with call.server.running.turn(running_key, seconds_max):
+        outcome = first_outcome(call, claim)
+        if outcome is None:
+            outcome = await _run(call, rules, make, raw, value, claim)
+    return _render(call, rules, outcome)
+
+
+async def _read_value(call: Call, rules: WriteRules) -> tuple[bytes, Json]:
+    """The body and its value: of JSON the value, of other accepted types the text."""
+    settings = call.server.settings
+    raw = await read_body(
+        call.scope, call.receive, settings.request_bytes_max, settings.request_body_seconds_max
+    )
+    if not raw and rules.is_body_optional:
+        return raw, NO_BODY
+    kind = media_type(call.scope)
+    if kind not in rules.body_types:
+        raise UnsupportedMediaTypeError(
+            f"Send the body as Content-Type: {' or '.join(rules.body_types)}."
+        )
+    if kind == "application/json":
+        return raw, parse_json(raw)
+    try:
+        return raw, raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise MalformedRequestError("The body is not UTF-8.") from None
+
+
+async def _run(
+    call: Call, rules: WriteRules, make: Make, raw: bytes, value: Json, claim: Claim | None
+) -> Outcome:
+    if rules.needs is not None:
+        check_access(call, rules.needs)
+    write = Write(call, raw, value, expected_version(call) if rules.is_conditional else None)
+    origin = origin_of(call.scope, call.caller)
+    command = await make(write)
+    if write.message is not None:
+        origin = replace(origin, message=write.message)
+    request = CommandRequest(
+        kb_id=call.kb.kb_id,
+        caller=call.caller,
+        command=command,
+        origin=origin,
+        claim=claim,
+        dry_run=write.is_dry_run,
+    )
+    try:
+        outcome = await asyncio.wrap_future(call.server.services.commands.execute(request))
+    except ConflictError as conflict:
+        raise await enrich(call, command, conflict) from None
+    # The revision that a dry run names was never committed: what it is about is at the head.
+    return replace(outcome, revision=head_of(call).revision) if write.is_dry_run else outcome
+
+
+def check_access(call: Call, needs: Need) -> None:
+    """Passes a caller who sees the target and has the role on its scope.
+
+    Raises NotFoundError or RoleTooWeakError, in the words of the rules.
+    """
+    connection = call.server.services.database.reader()
+    with connection.reading():
+        snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
+        scope = _scope_of_target(call, needs, snapshot)
+        snapshot.access.require(needs.role, scope, needs.action)
+
+
+def _scope_of_target(call: Call, needs: Need, snapshot: Snapshot) -> str:
+    if needs.target == "note":
+        page_id = note(snapshot, id_of(call, "noteId", "note")).page
+        return standing(snapshot, page_id).scope
+    page_id = page_id_of(call)
+    try:
+        return standing(snapshot, page_id).scope
+    except NotFoundError:
+        row = last_row(snapshot, page_id) if needs.target == "restorable" else None
+        if row is None or not snapshot.access.can_read_deleted(row.scope_now):
+            raise
+        return row.scope_now
+
+
+def _render(call: Call, rules: WriteRules, outcome: Outcome) -> Answer:
+    """The answer read at the revision of the outcome, under today's access."""
+    connection = call.server.services.database.reader()
+    with connection.reading():
+        snapshot = open_snapshot(connection, call.kb.kb_id, call.caller, outcome.revision)
+        return rules.render(call, State(snapshot), outcome)

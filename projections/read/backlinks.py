@@ -1,0 +1,203 @@
+"""The links that lead to a page, by the text they stand in and their place in it.
+
+A bound link follows the page's id. An unbound one is resolved for the reader: it counts when
+what it names is, among the pages he can read, this page alone. Both ends are under his
+access, and a link in a note shows where the note shows.
+"""
+
+from typing import cast
+from urllib.parse import quote
+from uuid import UUID
+
+from msgspec import Struct
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, or_, select, tuple_
+
+from kbstore.store.statements import Row, Statement
+from kbstore.text.fold import fold
+from projections.intervals import of_kb
+from projections.read.filters import at_revision, page_is_readable
+from projections.read.links import resolve_link
+from projections.read.notes import note_is_readable, readable_stamps
+from projections.read.pages import key_of, labels
+from projections.read.refs import standing
+from projections.read.rows import PAGE_COLUMNS, PAGES_AND_VERSIONS, PageRow, V, page_row
+from projections.read.slices import Slice
+from projections.read.standing import Standing, place_of
+from projections.snapshot import Parameters, Snapshot
+from projections.tables import links, note_stamps, page_versions
+from projections.views import BacklinkView
+
+UNBOUND_LOOKED_AT_MAX = 10_000
+"""How many unbound links that could name a page are resolved for one list."""
+
+LinkKey = tuple[UUID, int]
+_FIRST: LinkKey = (UUID(int=0), -1)
+
+_L = links.c
+
+
+def _links(condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
+    return (
+        select(*PAGE_COLUMNS, _L.source_note, _L.source_id, _L.ordinal, _L.kind, _L.target, _L.line)
+        .select_from(links)
+        .join(
+            PAGES_AND_VERSIONS,
+            and_(V.kb_id == _L.kb_id, V.generation == _L.generation, V.page_id == _L.source_page),
+        )
+        .where(
+            of_kb(links),
+            at_revision(links),
+            at_revision(page_versions),
+            page_is_readable(V.scope),
+            or_(_L.source_note.is_(None), note_is_readable(_L.source_note)),
+            tuple_(_L.source_id, _L.ordinal) > tuple_(bindparam("source_id"), bindparam("ordinal")),
+            condition,
+        )
+        .order_by(_L.source_id, _L.ordinal)
+        .limit(bindparam("limit"))
+    )
+
+
+_SCOPE: BindParameter[str] = bindparam("scope")
+_LEADS_TO_IT = _L.target_page == bindparam("target_page")
+_MAY_NAME_IT = and_(
+    _L.target_page.is_(None),
+    or_(
+        _L.target_fold.in_(bindparam("names", expanding=True)),
+        and_(
+            _L.kind == "relative",
+            or_(_L.target_fold.like(bindparam("key")), _L.target_fold.like(bindparam("quoted"))),
+        ),
+    ),
+)
+
+
+def _stamps(condition: ColumnElement[bool]) -> Statement:
+    """The stamps of the notes that some links stand in."""
+    return Statement(
+        select(note_stamps.c.scope)
+        .distinct()
+        .select_from(links)
+        .join(
+            note_stamps,
+            and_(
+                note_stamps.c.kb_id == _L.kb_id,
+                note_stamps.c.generation == _L.generation,
+                note_stamps.c.note_id == _L.source_note,
+            ),
+        )
+        .where(of_kb(links), at_revision(links), condition)
+    )
+
+
+_BOUND = Statement(_links(_LEADS_TO_IT))
+_BOUND_STAMPS = _stamps(_LEADS_TO_IT)
+_UNBOUND = Statement(_links(and_(_MAY_NAME_IT, or_(_L.kind == "wiki", V.scope == _SCOPE))))
+_UNBOUND_STAMPS = _stamps(_MAY_NAME_IT)
+
+
+class _Link(Struct, frozen=True):
+    source: PageRow
+    note_id: UUID | None
+    key: LinkKey
+    kind: str
+    target: str
+    line: int
+
+
+def backlinks(
+    snapshot: Snapshot, page_id: UUID, after: LinkKey | None, limit: int
+) -> Slice[BacklinkView, LinkKey]:
+    """The readable links to a page, from the one after `after` on, at most `limit`.
+
+    A key is the id of the page or note the link stands in and the link's number there. Raises
+    NotFoundError as `standing` does.
+    """
+    page = standing(snapshot, page_id)
+    start = after or _FIRST
+    found = _bound(snapshot, page_id, start, limit + 1)
+    found += _unbound(snapshot, page, start)
+    found.sort(key=lambda link: link.key)
+    views = tuple(_view(snapshot, link) for link in found[:limit])
+    return Slice(items=views, after=found[limit - 1].key if len(found) > limit else None)
+
+
+def _bound(snapshot: Snapshot, page_id: UUID, start: LinkKey, limit: int) -> list[_Link]:
+    values: Parameters = {"target_page": page_id.bytes}
+    rows = snapshot.all(
+        _BOUND,
+        **values,
+        **_from(start, limit),
+        **snapshot.filters,
+        stamps=readable_stamps(snapshot, snapshot.all(_BOUND_STAMPS, **values)),
+    )
+    return [_link(row) for row in rows]
+
+
+def _unbound(snapshot: Snapshot, page: Standing, start: LinkKey) -> list[_Link]:
+    name, _ = labels(snapshot, page)
+    ref = place_of(snapshot, page).ref
+    key = key_of(page)
+    values: Parameters = {
+        "names": [fold(name), fold(ref), fold(str(page.page_id))],
+        "key": _containing(key),
+        "quoted": _containing(None if key is None else quote(key)),
+    }
+    rows = snapshot.all(
+        _UNBOUND,
+        **values,
+        **_from(start, UNBOUND_LOOKED_AT_MAX),
+        **snapshot.filters,
+        scope=page.scope,
+        stamps=readable_stamps(snapshot, snapshot.all(_UNBOUND_STAMPS, **values)),
+    )
+    resolved: dict[str, UUID | None] = {}
+    found = []
+    for row in rows:
+        link = _link(row)
+        if link.kind == "wiki":
+            # What a wiki link names does not depend on where it stands.
+            if link.target not in resolved:
+                resolved[link.target] = resolve_link(snapshot, link.source, "wiki", link.target)
+            leads_to = resolved[link.target]
+        else:
+            leads_to = resolve_link(snapshot, link.source, link.kind, link.target)
+        if leads_to == page.page_id:
+            found.append(link)
+    return found
+
+
+def _from(start: LinkKey, limit: int) -> Parameters:
+    return {"source_id": start[0].bytes, "ordinal": start[1], "limit": limit}
+
+
+def _containing(key: str | None) -> str | None:
+    """A LIKE pattern for what contains the key; it may match more, never less."""
+    return None if key is None else f"%{fold(key)}%".replace("\\", "_")
+
+
+def _link(row: Row) -> _Link:
+    note, source_id, ordinal, kind, target, line = cast(
+        tuple[bytes | None, bytes, int, str, str, int], row[len(PAGE_COLUMNS) :]
+    )
+    return _Link(
+        source=page_row(row),
+        note_id=None if note is None else UUID(bytes=note),
+        key=(UUID(bytes=source_id), ordinal),
+        kind=kind,
+        target=target,
+        line=line,
+    )
+
+
+def _view(snapshot: Snapshot, link: _Link) -> BacklinkView:
+    name, _ = labels(snapshot, link.source)
+    return BacklinkView(
+        page=link.source.page_id,
+        ref=place_of(snapshot, link.source).ref,
+        name=name,
+        note=link.note_id,
+        kind=link.kind,
+        target=link.target,
+        line=link.line,
+    )
