@@ -1,10 +1,10 @@
 """Request bodies: read within limits, parsed once, refused by the name of what is wrong."""
 
 import asyncio
-from typing import TypeAlias, TypeVar
+from typing import ClassVar, Self, TypeAlias
 
 import msgspec
-from litestar.types import Receive, HTTPScope
+from litestar.types import HTTPScope, Receive
 from msgspec import Struct
 
 from api.headers import raw_header
@@ -17,21 +17,32 @@ from kbstore.errors import (
 )
 from kbstore.limits import JSON_NESTING_LEVELS_MAX
 
-B = TypeVar("B", bound=Struct)
 Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 _decode = msgspec.json.Decoder().decode
 
 
 class Body(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The JSON object an operation takes."""
+    """The JSON object an operation takes. One that `is_open` reads its value by itself."""
+
+    is_open: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, value: Json) -> Self:
+        """The body with this value; raises ValidationError by field."""
+        try:
+            return msgspec.convert(value, cls)
+        except msgspec.ValidationError as error:
+            raise validation_error(error) from None
 
 
 class NoBody(Body, frozen=True, kw_only=True):
     """Of an operation that takes none: nothing, or an empty object."""
 
 
-async def read_body(scope: HTTPScope, receive: Receive, bytes_max: int, seconds_max: float) -> bytes:
+async def read_body(
+    scope: HTTPScope, receive: Receive, bytes_max: int, seconds_max: float
+) -> bytes:
     """The whole body of a request.
 
     Raises RequestTooLargeError before anything over `bytes_max` is kept, by the announced
@@ -80,14 +91,6 @@ def parse_json(body: bytes) -> Json:
     if _levels_exceed(value, JSON_NESTING_LEVELS_MAX):
         raise _too_deep()
     return value
-
-
-def convert_body(value: Json, kind: type[B]) -> B:
-    """The value as the Struct an operation takes; raises ValidationError by field."""
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        raise validation_error(error) from None
 
 
 async def _receive_all(receive: Receive, bytes_max: int) -> bytes:

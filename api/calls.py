@@ -1,6 +1,6 @@
 """One request of a knowledge base: what came in, who asks, and the server that answers."""
 
-from litestar.types import Receive, HTTPScope
+from litestar.types import HTTPScope, Receive
 from msgspec import Struct
 
 from api.answers import Answer

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from api.imports.running import Importer
+from api.logs import configure_logs
 from api.playback import Player, read_steps
 from api.serving import DEFAULT_PORT, serve_database
 from api.wiring import Services, open_services
@@ -25,6 +26,7 @@ OPERATOR = Caller(principal="user:demo", grants=frozenset({"admin"}))
 
 def main() -> None:
     """Makes the demo on its first run, serves it on each."""
+    configure_logs("warning")
     FOLDER.mkdir(exist_ok=True)
     url = f"sqlite:///{FOLDER.resolve()}/kbstore.db"
     with open_services(url) as services:

@@ -28,9 +28,7 @@ def claim_of(call: Call, value: Json) -> Claim | None:
         return None
     key = text_header(call.scope, HEADER, IDEMPOTENCY_KEY_CODE_POINTS_MAX)
     if key is None:
-        raise ValidationError(
-            "Idempotency-Key is empty.", field="Idempotency-Key", reason="empty"
-        )
+        raise ValidationError("Idempotency-Key is empty.", field="Idempotency-Key", reason="empty")
     return Claim(
         principal=call.caller.principal,
         key=key,

@@ -20,6 +20,7 @@ from api.reading import (
     moment_of,
     represent,
 )
+from api.representations import ListRead
 from kbstore.limits import LIST_ITEMS_DEFAULT
 from projections.views import View
 
@@ -41,19 +42,32 @@ class Window(Struct, frozen=True):
         assert isinstance(key, bytes)
         return UUID(bytes=key)
 
-    def after_position(self, start: int) -> int:
-        """The sort key of a feed, `start` where the walk begins."""
+    @property
+    def after_position(self) -> int | None:
+        """The sort key of a feed: a position or a revision."""
         if self.after is None:
-            return start
+            return None
         (key,) = self.after
         assert isinstance(key, int)
         return key
 
+    @property
+    def after_pair(self) -> tuple[UUID, int] | None:
+        """The sort key of a list whose key is an id and a number."""
+        if self.after is None:
+            return None
+        id_bytes, number = self.after
+        assert isinstance(id_bytes, bytes)
+        assert isinstance(number, int)
+        return UUID(bytes=id_bytes), number
+
 
 class Part(Struct, frozen=True):
-    """What a window shows: `make` builds the answer once the next cursor is known."""
+    """What a window shows: `kind` is the list's class, `after` the key the next part begins
+    after, None at the end."""
 
-    make: Callable[[str | None], View]
+    kind: Callable[..., ListRead]
+    items: tuple[View, ...]
     after: After | None
 
 
@@ -73,6 +87,10 @@ def id_key(after: UUID | None) -> After | None:
 
 def position_key(after: int | None) -> After | None:
     return None if after is None else (after,)
+
+
+def pair_key(after: tuple[UUID, int] | None) -> After | None:
+    return None if after is None else (after[0].bytes, after[1])
 
 
 async def read_list(
@@ -103,7 +121,10 @@ async def read_list(
         cursor = None
         if part.after is not None:
             cursor = signer.write(Place(state.revision, is_pinned, limit, part.after))
-        return represent(state, Found(part.make(cursor)))
+        shown = part.kind(
+            revision=state.revision, final=state.final, items=part.items, next_cursor=cursor
+        )
+        return represent(state, Found(shown))
 
     def work() -> Answer:
         return in_snapshot(call, moment, use)

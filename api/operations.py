@@ -7,7 +7,7 @@ An operation knows its address, what it takes and every answer it can give. `rea
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from litestar.types import Receive, HTTPScope
+from litestar.types import HTTPScope, Method, Receive
 from msgspec import Struct
 
 from api.answers import Answer
@@ -72,7 +72,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    method: str
+    method: Method
     path: str
     summary: str
     parameters: type[Parameters] = Parameters
@@ -117,7 +117,7 @@ def reads(
 
 def writes(
     name: str,
-    method: str,
+    method: Method,
     path: str,
     summary: str,
     *,
@@ -137,7 +137,7 @@ def writes(
         async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
             async def command_of(write: Write) -> Command:
                 given = parse_parameters(scope["query_string"], parameters)
-                return await handler(write, given, write.convert(body))
+                return await handler(write, given, body.of(write.value))
 
             return await answer_write(open_call(server, scope, receive), rules, command_of)
 

@@ -77,7 +77,7 @@ class Player:
         """Writes one step; gives its revision."""
         request = CommandRequest(
             kb_id=self._kb_id,
-            caller=Caller(principal=step.actor, grants=frozenset({OPERATOR})),
+            caller=Caller(principal=step.actor, held=_scopes(step), grants=frozenset({OPERATOR})),
             command=self._command(step),
             origin=Origin(
                 actor=step.actor,
@@ -188,3 +188,9 @@ class Player:
         assert head is not None, "a registered knowledge base has a head"
         texts = TextReader(reader, self._kb_id)
         return self._services.projections.lookup(reader, self._kb_id, head.generation, texts)
+
+
+def _scopes(step: Step) -> frozenset[str]:
+    """The scopes a step names: an unwritten page is found by its id only in scopes held."""
+    refs = (step.page, step.to, step.into)
+    return frozenset(ref.partition("#")[0] for ref in refs if ref)

@@ -10,9 +10,10 @@ from api.calls import Call
 from api.write import Write
 from kbstore.domain.commands import Expected
 from kbstore.domain.events import ReplacedRange
+from kbstore.domain.preparing import prepare_body
 from kbstore.errors import NotFoundError, ValidationError, VersionConflictError
 from kbstore.limits import BODY_BYTES_MAX
-from kbstore.text import LineRange, Position, clean_text, replace_range
+from kbstore.text import LineRange, Position, clean_body, clean_text, replace_range
 from kbstore.texts import PreparedBody
 from projections.read.conflict import conflict_details
 from projections.read.pages import page_at_version
@@ -37,14 +38,14 @@ class RangeBody(Body, frozen=True, kw_only=True):
     end: PositionBody
 
 
-async def edit_by_range(
+def edit_by_range(
     write: Write,
     page_id: UUID,
     expected: Expected,
     given: RangeBody,
     replacement: str | None | UnsetType,
 ) -> tuple[PreparedBody, ReplacedRange]:
-    """The whole new body, and the range as the event records it.
+    """The whole new body, and the range as the event records it. Takes a while for a long one.
 
     Raises ValidationError without a body, for "any" version and for a range outside the body,
     VersionConflictError for a version the page never had.
@@ -58,13 +59,10 @@ async def edit_by_range(
     lines = LineRange(
         Position(given.start.line, given.start.col), Position(given.end.line, given.end.col)
     )
-    before = await write.call.server.pool.run(
-        lambda: _body_at(write.call, page_id, expected)
-    )
-    body = await write.whole_body(replace_range(before, lines, clean_text(replacement, "body")))
-    return body, ReplacedRange(
-        given.start.line, given.end.line, given.start.col, given.end.col
-    )
+    before = _body_at(write.call, page_id, expected)
+    after = replace_range(before, lines, clean_text(replacement, "body"))
+    body = prepare_body(clean_body(after), write.ids)
+    return body, ReplacedRange(given.start.line, given.end.line, given.start.col, given.end.col)
 
 
 def _body_at(call: Call, page_id: UUID, version: int) -> str:

@@ -126,9 +126,7 @@ async def read(call: Call, at: AtRevision, query: Query, *, is_long: bool = Fals
     return conditional(call, await call.server.pool.run(work) if is_long else work())
 
 
-async def read_page(
-    call: Call, at: AtRevision, target: str | UUID, query: Query
-) -> Answer:
+async def read_page(call: Call, at: AtRevision, target: str | UUID, query: Query) -> Answer:
     """As `read`, for one page: its encoded answer is kept while the head stays where it is.
 
     `target` names the page among all that such queries answer.
@@ -139,8 +137,13 @@ async def read_page(
     def answer(state: State) -> Answer:
         snapshot = state.snapshot
         # The digest stands for the whole history of this knowledge base up to its head.
-        key = (snapshot.head.digest, snapshot.revision, state.final, target,
-               snapshot.access.fingerprint)
+        key = (
+            snapshot.head.digest,
+            snapshot.revision,
+            state.final,
+            target,
+            snapshot.access.fingerprint,
+        )
         kept = call.server.pages.get(key)
         if kept is None:
             kept = represent(state, query(state))

@@ -159,3 +159,19 @@ class CommitWritten(Written, frozen=True, kw_only=True):
 
 class Health(Struct, frozen=True, kw_only=True):
     status: str
+
+
+class ErrorBody(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A refusal: act on `code` and `details`, show `message` to people."""
+
+    code: str
+    message: str
+    http_status: int
+    details: dict[str, Json] | UnsetType = UNSET
+
+
+class ErrorAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What every refusal answers."""
+
+    error: ErrorBody
+    request_id: str

@@ -1,10 +1,9 @@
 """A request on its way to becoming a command: what it expects, and its texts made ready."""
 
 import re
-from typing import TypeVar
 from uuid import UUID
 
-from api.bodies import Body, Json, convert_body
+from api.bodies import Json
 from api.calls import Call
 from api.headers import text_header
 from api.reading import id_of, page_id_of
@@ -14,8 +13,6 @@ from kbstore.errors import PreconditionRequiredError, ValidationError
 from kbstore.ids import IdSource
 from kbstore.text import clean_body, clean_description, clean_name, clean_note_text
 from kbstore.texts import PreparedBody, PreparedText, prepare_text
-
-B = TypeVar("B", bound=Body)
 
 INLINE_CHARACTERS_MAX = 64 * 1024
 """Longer bodies are analysed outside the event loop."""
@@ -47,10 +44,6 @@ class Write:
     def ids(self) -> IdSource:
         return self.call.server.services.commands.ids
 
-    def convert(self, kind: type[B]) -> B:
-        """The body as the Struct an operation takes."""
-        return convert_body(self.value, kind)
-
     # Texts are cleaned, limited, hashed, compressed and searched for links before the queue.
 
     def name(self, value: str, field: str = "name") -> PreparedText:
@@ -62,16 +55,14 @@ class Write:
     def note_text(self, value: str, field: str = "text") -> PreparedText:
         return prepare_note_text(clean_note_text(value, field), self.ids)
 
+    def prepare_body(self, value: str | None, field: str = "body") -> PreparedBody | None:
+        """On the calling thread: a long one takes a while."""
+        return None if value is None else prepare_body(clean_body(value, field), self.ids)
+
     async def body(self, value: str | None, field: str = "body") -> PreparedBody | None:
-        return None if value is None else await self.whole_body(value, field)
-
-    async def whole_body(self, value: str, field: str = "body") -> PreparedBody:
-        def prepare() -> PreparedBody:
-            return prepare_body(clean_body(value, field), self.ids)
-
-        if len(value) <= INLINE_CHARACTERS_MAX:
-            return prepare()
-        return await self.call.server.pool.run(prepare)
+        if value is None or len(value) <= INLINE_CHARACTERS_MAX:
+            return self.prepare_body(value, field)
+        return await self.call.server.pool.run(lambda: self.prepare_body(value, field))
 
 
 def expected_version(call: Call) -> int | str:

@@ -38,22 +38,19 @@ from projections.snapshot import Snapshot, open_snapshot
 Make = Callable[[Write], Awaitable[Command]]
 Render = Callable[[Call, State, Outcome], Answer]
 
+Target = Literal["page", "note", "restorable"]
+"""What an address names: a page, a note, or a page that may be deleted."""
+
 NO_BODY: Json = {}
 
 
-class Need(Struct, frozen=True):
-    """What a caller has to be allowed on what the address names: a page, a note, or a page that
-    may be deleted. `action` starts the refusal: "Editing a page"."""
-
-    role: Role
-    action: str
-    target: Literal["page", "note", "restorable"] = "page"
-
-
 class WriteRules(Struct, frozen=True, kw_only=True):
-    """What is checked before a handler makes its command, and how the outcome is told."""
+    """What is checked before a handler makes its command, and how the outcome is told.
 
-    needs: Need | None = None
+    `check` passes who is allowed to write there, and raises for others.
+    """
+
+    check: Callable[[Call], None] | None = None
     is_conditional: bool = False
     is_body_optional: bool = False
     body_types: tuple[str, ...] = ("application/json",)
@@ -99,8 +96,8 @@ async def _read_value(call: Call, rules: WriteRules) -> tuple[bytes, Json]:
 async def _run(
     call: Call, rules: WriteRules, make: Make, raw: bytes, value: Json, claim: Claim | None
 ) -> Outcome:
-    if rules.needs is not None:
-        check_access(call, rules.needs)
+    if rules.check is not None:
+        rules.check(call)
     write = Write(call, raw, value, expected_version(call) if rules.is_conditional else None)
     origin = origin_of(call.scope, call.caller)
     command = await make(write)
@@ -122,27 +119,30 @@ async def _run(
     return replace(outcome, revision=head_of(call).revision) if write.is_dry_run else outcome
 
 
-def check_access(call: Call, needs: Need) -> None:
-    """Passes a caller who sees the target and has the role on its scope.
+def needs(role: Role, action: str, target: Target = "page") -> Callable[[Call], None]:
+    """The check that the caller sees what the address names and has the role on its scope.
 
-    Raises NotFoundError or RoleTooWeakError, in the words of the rules.
+    `action` starts the refusal: "Editing a page". It raises NotFoundError or RoleTooWeakError,
+    in the words of the rules.
     """
-    connection = call.server.services.database.reader()
-    with connection.reading():
-        snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
-        scope = _scope_of_target(call, needs, snapshot)
-        snapshot.access.require(needs.role, scope, needs.action)
+
+    def check(call: Call) -> None:
+        connection = call.server.services.database.reader()
+        with connection.reading():
+            snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
+            snapshot.access.require(role, _scope_of(call, snapshot, target), action)
+
+    return check
 
 
-def _scope_of_target(call: Call, needs: Need, snapshot: Snapshot) -> str:
-    if needs.target == "note":
-        page_id = note(snapshot, id_of(call, "noteId", "note")).page
-        return standing(snapshot, page_id).scope
+def _scope_of(call: Call, snapshot: Snapshot, target: Target) -> str:
+    if target == "note":
+        return standing(snapshot, note(snapshot, id_of(call, "noteId", "note")).page).scope
     page_id = page_id_of(call)
     try:
         return standing(snapshot, page_id).scope
     except NotFoundError:
-        row = last_row(snapshot, page_id) if needs.target == "restorable" else None
+        row = last_row(snapshot, page_id) if target == "restorable" else None
         if row is None or not snapshot.access.can_read_deleted(row.scope_now):
             raise
         return row.scope_now

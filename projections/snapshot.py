@@ -23,6 +23,8 @@ from kbstore.access import (
     load_configuration,
 )
 from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
+from kbstore.store.catalogue import KnowledgeBase as KnowledgeBaseRow
+from kbstore.store.catalogue import find_knowledge_base as find_kb
 from kbstore.store.commits import Head
 from kbstore.store.connection import Queryable
 from kbstore.store.statements import Row, Statement, Value
@@ -34,6 +36,17 @@ from projections.tables import configurations, scopes
 if TYPE_CHECKING:
     from projections.read.rows import PageRow
     from projections.read.standing import Place
+
+__all__ = [
+    "RETAINED_FROM",
+    "KnowledgeBaseRow",
+    "Parameters",
+    "RevisionAt",
+    "Snapshot",
+    "find_kb",
+    "open_snapshot",
+    "revision_at",
+]
 
 RETAINED_FROM = 1
 """The oldest revision that can be read: nothing is ever dropped."""

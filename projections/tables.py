@@ -133,6 +133,8 @@ page_versions = Table(
         "parent_id",
         "to_revision",
         "from_revision",
+        # Finding a child by its key passes over its siblings inside the index.
+        "key_fold",
     ),
     # The backstop of KEY_TAKEN: the rules look before they decide.
     Index(

@@ -11,12 +11,14 @@ from api.cli.keys import key
 from api.cli.knowledge_bases import kb
 from api.cli.maintenance import migrate, rebuild, verify
 from api.cli.serving import serve
+from api.logs import configure_logs
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kbstore")
 def main() -> None:
     """kbstore: an event-sourced knowledge store with a versioned write API."""
+    configure_logs("warning")
 
 
 for command in (serve, migrate, kb, key, import_, export, verify, rebuild):

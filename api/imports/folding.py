@@ -60,9 +60,7 @@ def fold(tree: FolderTree, operations: Iterable[FileOperation]) -> Files:
             files[keys] = File(before.origin if before else None, operation.text)
         elif isinstance(operation, MoveFile):
             moved = take(operation.from_)
-            keys = _keys(operation.to)
-            current(keys)  # what is replaced there counts as touched
-            files[keys] = moved
+            files[_keys(operation.to)] = moved
         else:
             take(operation.path)
     return files

@@ -14,7 +14,7 @@ from api.ranges import RangeBody, edit_by_range
 from api.reading import Found, State, page_id_of, read_page
 from api.representations import PageRead, PageWritten
 from api.write import Write
-from api.writing import Need, WriteRules
+from api.writing import WriteRules, needs
 from api.written import page_written
 from kbstore.access import Role
 from kbstore.domain.commands import (
@@ -108,9 +108,7 @@ class RestoreBody(Body, frozen=True, kw_only=True):
 async def find_page(call: Call, given: FindPage) -> Answer:
     def query(state: State) -> Found:
         view = page_by_ref(state.snapshot, given.ref)
-        return Found(
-            PageRead(revision=state.revision, final=state.final, page=view), view.version
-        )
+        return Found(PageRead(revision=state.revision, final=state.final, page=view), view.version)
 
     return await read_page(call, given, given.ref, query)
 
@@ -127,9 +125,7 @@ async def read_one_page(call: Call, given: AtRevision) -> Answer:
 
     def query(state: State) -> Found:
         view = page(state.snapshot, page_id)
-        return Found(
-            PageRead(revision=state.revision, final=state.final, page=view), view.version
-        )
+        return Found(PageRead(revision=state.revision, final=state.final, page=view), view.version)
 
     return await read_page(call, given, page_id, query)
 
@@ -166,7 +162,7 @@ async def create_page(write: Write, given: Parameters, body: CreateBody) -> Crea
     body=EditBody,
     answer=PageWritten,
     rules=WriteRules(
-        needs=Need(Role.EDITOR, "Editing a page"), is_conditional=True, render=page_written
+        check=needs(Role.EDITOR, "Editing a page"), is_conditional=True, render=page_written
     ),
     errors=(RoleTooWeakError, ScopePageError),
 )
@@ -174,8 +170,9 @@ async def edit_page(write: Write, given: Parameters, body: EditBody) -> EditPage
     name = UNSET if body.name is UNSET else write.name(body.name)
     description = UNSET if body.description is UNSET else write.description(body.description)
     if body.range is not UNSET:
-        whole, replaced = await edit_by_range(
-            write, write.page_id, write.expected, body.range, body.body
+        given_range = body.range
+        whole, replaced = await write.call.server.pool.run(
+            lambda: edit_by_range(write, write.page_id, write.expected, given_range, body.body)
         )
         return EditPage(
             page=write.page_id,
@@ -203,7 +200,7 @@ async def edit_page(write: Write, given: Parameters, body: EditBody) -> EditPage
     body=MoveBody,
     answer=PageWritten,
     rules=WriteRules(
-        needs=Need(Role.EDITOR, "Moving a page"), is_conditional=True, render=page_written
+        check=needs(Role.EDITOR, "Moving a page"), is_conditional=True, render=page_written
     ),
     errors=(
         *PLACING,
@@ -238,7 +235,7 @@ async def move_page(write: Write, given: Parameters, body: MoveBody) -> MovePage
     body=MergeBody,
     answer=PageWritten,
     rules=WriteRules(
-        needs=Need(Role.OWNER, "Merging a page"), is_conditional=True, render=page_written
+        check=needs(Role.OWNER, "Merging a page away"), is_conditional=True, render=page_written
     ),
     errors=(
         *PLACING,
@@ -267,7 +264,7 @@ async def merge_page(write: Write, given: Parameters, body: MergeBody) -> MergeP
     body=RestoreBody,
     answer=PageWritten,
     rules=WriteRules(
-        needs=Need(Role.EDITOR, "Restoring a page", "restorable"),
+        check=needs(Role.EDITOR, "Restoring a page", "restorable"),
         is_conditional=True,
         render=page_written,
     ),
@@ -294,7 +291,7 @@ async def restore_page(write: Write, given: Parameters, body: RestoreBody) -> Re
     body=NoBody,
     answer=PageWritten,
     rules=WriteRules(
-        needs=Need(Role.OWNER, "Deleting a page"),
+        check=needs(Role.OWNER, "Deleting a page"),
         is_conditional=True,
         is_body_optional=True,
         render=page_written,
@@ -308,9 +305,7 @@ async def restore_page(write: Write, given: Parameters, body: RestoreBody) -> Re
     ),
 )
 async def delete_page(write: Write, given: DeleteParameters, body: NoBody) -> DeletePage:
-    return DeletePage(
-        page=write.page_id, expected_version=write.expected, subtree=given.subtree
-    )
+    return DeletePage(page=write.page_id, expected_version=write.expected, subtree=given.subtree)
 
 
 OPERATIONS = (

@@ -1,6 +1,48 @@
-"""Every route there is."""
+"""Every route there is, and the contract that describes them."""
 
-from api.operations import Operation
-from api.routes import pages
+from functools import cache
 
-OPERATIONS: tuple[Operation, ...] = (*pages.OPERATIONS,)
+from api.answers import NO_CACHE, Answer, encode
+from api.calls import Server
+from api.openapi import openapi_document
+from api.operations import Operation, opens
+from api.routes import (
+    around,
+    commits,
+    configuration,
+    feeds,
+    health,
+    notes,
+    pages,
+    pins,
+    revisions,
+    scopes,
+)
+
+API_VERSION = "2.0"
+
+
+@opens("readContract", "/openapi/v2/openapi.json", "This document", answer=None)
+async def read_contract(server: Server) -> Answer:
+    return Answer(200, contract(), (NO_CACHE,))
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    *pages.OPERATIONS,
+    *around.OPERATIONS,
+    *notes.OPERATIONS,
+    *pins.OPERATIONS,
+    *feeds.OPERATIONS,
+    *commits.OPERATIONS,
+    *revisions.OPERATIONS,
+    *scopes.OPERATIONS,
+    *configuration.OPERATIONS,
+    *health.OPERATIONS,
+    read_contract,
+)
+
+
+@cache
+def contract() -> bytes:
+    """The OpenAPI document of all operations, encoded."""
+    return encode(openapi_document(OPERATIONS, API_VERSION))

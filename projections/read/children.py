@@ -6,7 +6,6 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, tuple_
 
-from kbstore.access import ResolvedScope
 from kbstore.store.statements import Statement
 from kbstore.text.fold import fold
 from projections.intervals import is_current, of_kb
@@ -116,8 +115,13 @@ def child_counts(snapshot: Snapshot, pages: tuple[Standing, ...]) -> dict[UUID, 
         )
         for parent_id, count in rows:
             counts[UUID(bytes=cast(bytes, parent_id))] = cast(int, count)
+    may_declare: dict[UUID | None, bool] = {}
     for page in pages:
-        if _has_templates(declaration(snapshot, page.scope)):
+        # Templates are declared inside each other: what holds for the page above settles it.
+        above = page.parent_id
+        if above is None or above not in may_declare:
+            may_declare[above] = _is_declared(snapshot, page.scope, above)
+        if may_declare[above]:
             counts[page.page_id] += len(declared_children(snapshot, page))
     return counts
 
@@ -139,8 +143,15 @@ def _key_of_child(snapshot: Snapshot, declared: Sequence[Standing], page_id: UUI
     return sort_key(row)
 
 
-def _has_templates(declared: ResolvedScope | None) -> bool:
-    return declared is not None and bool(declared.templates.pages)
+def _is_declared(snapshot: Snapshot, scope: str, page_id: UUID | None) -> bool:
+    """Whether a template page may stand below a page: a scope page (`page_id` None or its
+    own), or one at a declared place. True where it is not known."""
+    declared = declaration(snapshot, scope)
+    if declared is None or not declared.templates.pages:
+        return False
+    row = None if page_id is None else row_of(snapshot, page_id)
+    keys = None if row is None else place_of(snapshot, row).keys
+    return not keys or declared.templates.page(keys) is not None
 
 
 def _summary(snapshot: Snapshot, page: Standing, count: int) -> PageSummary:

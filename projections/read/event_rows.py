@@ -112,6 +112,7 @@ class _Feed:
         readable = or_(
             and_(scan.c.page_id.is_(None), _ANY_KB_EVENT),
             and_(
+                scan.c.page_id.is_not(None),
                 page_is_readable(scan.c.scope),
                 or_(
                     scan.c.note_id.is_(None),

@@ -1,21 +1,34 @@
 """A server on a free port of this machine, over a database of its own."""
 
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
+import structlog
 
-from api.app import create_app
-from api.settings import Settings
-from api.wiring import Services, open_services
-from kbstore.access import Caller, dump_configuration, load_configuration
-from kbstore.domain.commands import Configure
-from kbstore.service import CommandRequest
-from kbstore.store.commits import Origin
-from kbstore.texts import prepare_text
-from tests.http.world import CONFIGURATION, World
+from tests.http.world import World, served_world
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_logs() -> Iterator[None]:
+    """Log lines are looked at by the tests that concern them."""
+    structlog.configure(processors=[_drop])
+    yield
+    structlog.reset_defaults()
+
+
+def _drop(logger: object, method: str, event: dict[str, object]) -> dict[str, object]:
+    raise structlog.DropEvent
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with served_world(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
+def owner(world: World) -> httpx.Client:
+    """Holds `org:acme`, whose owner it is."""
+    return world.client("org:acme")

@@ -123,7 +123,10 @@ def restore_command(
     return None if ended is None else RestorePage(page=target, deletion=ended)
 
 
-def needed(command: PageOperation, story: Story) -> list[tuple[int, str]]:
+Needs = list[tuple[int, str]]
+
+
+def needed(command: PageOperation, story: Story, held: frozenset[str]) -> Needs:
     """The role and the scope for all that a command needs, by reference 2's table."""
     if isinstance(command, CreatePage):
         return [(2, command.scope)]
@@ -143,15 +146,25 @@ def needed(command: PageOperation, story: Story) -> list[tuple[int, str]]:
         case DeletePage():
             return [(4, home)]
         case RestorePage():
-            current = story.store.page(command.page)
-            return [(4 if current is not None and not current.is_live else 3, home)]
+            return needed_to_restore(story.store, command.page, home)
         case AddNote():
             return [(2, home), *((2, stamp) for stamp in command.stamps)]
+        case SetPin():
+            return [(3, home), *((3, scope) for scope in command.audience if scope not in held)]
         case _:
             return [(3, home)]
 
 
-def needed_for_note(command: RestampNote | RemoveNote, story: Story) -> list[tuple[int, str]]:
+def needed_to_restore(store: MemoryStore, page_id: UUID, home: str) -> Needs:
+    current = store.page(page_id)
+    if current is None or current.is_live:
+        return [(3, home)]
+    above = None if current.parent_id is None else store.page(current.parent_id)
+    # The parent may have gone to another scope since.
+    return [(4, home), *([(2, above.scope)] if above is not None and above.is_live else [])]
+
+
+def needed_for_note(command: RestampNote | RemoveNote, story: Story) -> Needs:
     note = story.store.note(command.note)
     assert note is not None
     found = [(3, scope_of(story, note.page_id))]
@@ -167,7 +180,7 @@ def scope_of(story: Story, page_id: UUID) -> str:
     return dict(zip(DECLARED, (*SCOPES, SCOPE, SCOPE), strict=True))[page_id]
 
 
-def holds(held: frozenset[str], needs: list[tuple[int, str]]) -> bool:
+def holds(held: frozenset[str], needs: Needs) -> bool:
     return all(max(ROLES[scope][where] for scope in held) >= role for role, where in needs)
 
 
@@ -185,7 +198,7 @@ def test_every_history_keeps_trees_and_roles(history: list[Step]) -> None:
         if command is None:
             continue
         held = step[-1]
-        needs = needed(command, story)
+        needs = needed(command, story, held)
         before = story.store.events
         outcome = story.when(command, held=held)
         try:

@@ -217,8 +217,16 @@ def test_a_line_is_bounded_while_it_is_inflated(log: Path) -> None:
     fitting = encoded(n=1) + b" " * (limit - len(encoded(n=1)))
     log.write_bytes(lzma.compress(fitting, preset=0))
     assert read(log) == [(1, 1)]
-    log.write_bytes(lzma.compress(fitting + b" ", preset=0))
-    assert refusal_of(log) == (1, "size")
+    for longer in (fitting + b" ", fitting + b" \n"):
+        log.write_bytes(lzma.compress(longer, preset=0))
+        assert refusal_of(log) == (1, "size")
+
+
+def test_decompression_gets_a_bounded_memory(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.write_bytes(lzma.compress(encoded(), preset=6))
+    assert read(log) == [(1, 1)]
+    monkeypatch.setattr(oplog, "_XZ_MEMORY_BYTES_MAX", 8 * 1024 * 1024)
+    assert refusal_of(log) == (1, "compression")
 
 
 def test_a_log_is_bounded_while_it_is_inflated(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,12 @@ def test_a_detour_takes_a_free_key(taken: str) -> None:
     assert world.paths() == {"a", "b", taken}
 
 
+def test_a_detour_leaves_free_the_keys_the_line_needs() -> None:
+    world = World("a", "b")
+    world.do(move("a", "t"), move("b", "a"), move("t", "b"), write("moving-1"))
+    assert world.paths() == {"a", "b", "moving-1"}
+
+
 def test_letter_case_alone_is_a_move() -> None:
     world = World("docs/TOOL", "Guide/x")
     pages = {world.id_at("docs/TOOL"), world.id_at("Guide"), world.id_at("Guide/x")}
@@ -209,6 +215,30 @@ def test_a_folder_that_parts_goes_file_by_file() -> None:
     assert kinds(world, move("a/x", "b/x"), move("a/y", "c/y")) == [
         "create", "create", "move", "move", "delete",
     ]  # fmt: skip
+
+
+def test_a_folder_whose_files_get_other_keys_stays_behind() -> None:
+    world = World("a/x")
+    folder = world.id_at("a")
+    assert kinds(world, move("a/x", "b/y")) == ["create", "move", "delete", "edit"]
+    assert folder in world.store.gone
+
+
+def test_a_folder_does_not_move_below_itself() -> None:
+    world = World("a/x")
+    folder = world.id_at("a")
+    assert kinds(world, move("a/x", "a/b/x")) == ["create", "move"]
+    assert world.id_at("a") == folder
+
+
+@pytest.mark.parametrize("larger", ["a", "b"])
+def test_where_two_folders_become_one_the_larger_goes(larger: str) -> None:
+    world = World("a/1", "b/2", f"{larger}/3", f"{larger}/4")
+    folder = world.id_at(larger)
+    files = [path for path in sorted(world.paths()) if "/" in path]
+    plan = world.do(*(move(path, f"c/{path[-1]}") for path in files))
+    assert world.id_at("c") == folder
+    assert plan.counts == Counts(moved=2, followed=3, deleted=1, edited=1)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def draw_line(data: st.DataObject, files: set[str], keys: str = KEYS) -> list[Fi
     )
     present = set(files)
     operations: list[FileOperation] = []
-    for _ in range(data.draw(st.integers(1, 7))):
+    for _ in range(data.draw(st.integers(1, 20))):
         kind = data.draw(st.sampled_from(["write", "move", "move", "move", "delete"]))
         if kind == "write" or not present:
             path = data.draw(paths)

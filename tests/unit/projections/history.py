@@ -40,11 +40,10 @@ from kbstore.store.commits import Origin
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
 from kbstore.store.heads import insert_head, lock_head, read_head, update_head
-from kbstore.store.planning import write_planner_statistics
 from kbstore.store.mapper import StructMapper
 from kbstore.store.texts import TextReader
 from kbstore.store.transaction import OpenCommit, WriteTransaction
-from kbstore.texts import LinkTarget, PreparedText, prepare_text
+from kbstore.texts import LinkTarget, PreparedText, decode_targets, prepare_text
 from projections.projector import Projections
 from projections.tables import metadata
 from projections.transaction_lookup import TransactionLookup
@@ -80,11 +79,7 @@ class Ticking:
 
 
 def open_database(folder: Path) -> Database:
-    database = Database.open(f"sqlite:///{folder}/store.db", [store_tables.metadata, metadata])
-    connection = database.connect()
-    write_planner_statistics(connection)
-    connection.close()
-    return database
+    return Database.open(f"sqlite:///{folder}/store.db", [store_tables.metadata, metadata])
 
 
 class History:
@@ -313,7 +308,16 @@ class History:
         prepared = prepare_text(value, self.ids, tuple(LinkTarget(*link) for link in links))
         self.states.texts[prepared.ref.text_id] = value
         self._pending.append(prepared)
+        if prepared.targets is not None:
+            self._pending.append(prepared.targets)
         return prepared
+
+    def targets_of(self, links: Links | None) -> list[str]:
+        """What the links of a text name, as they stand in it."""
+        if links is None:
+            return []
+        reader = TextReader(self.connection, self.kb_id)
+        return [target.target for target in decode_targets(reader.text(links.targets))]
 
     def page(self, page: UUID) -> PageState:
         return self.states.pages[page]

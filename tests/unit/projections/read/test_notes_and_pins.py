@@ -156,7 +156,7 @@ def test_configured_pins_are_a_source_of_their_own(world: World) -> None:
             }
         }
     }
-    assert CONFIGURATION != pinned
+    assert pinned != CONFIGURATION
     world.configure(pinned)
     with world.reading() as snapshot:
         ((pin, page),) = configured_pins(snapshot, ORG)

@@ -1,0 +1,53 @@
+"""Reading whole tables, and what must hold of any rows with intervals."""
+
+from collections import defaultdict
+from uuid import UUID
+
+from kbstore.store.connection import Connection
+from projections.checksum import TABLES, content_columns
+
+Rows = dict[str, list[dict[str, object]]]
+
+# What may have one row at a time; a link's `ordinal` counts within its text.
+SUBJECTS = {
+    "page_versions": ("page_id",),
+    "notes": ("note_id",),
+    "note_stamps": ("note_id", "scope"),
+    "pins": ("pin_id",),
+    "pin_audiences": ("pin_id", "scope"),
+    "links": ("source_id", "ordinal"),
+    "configurations": (),
+}
+
+
+def all_rows(connection: Connection, kb_id: UUID, generation: int) -> Rows:
+    """Every row of every table, in key order, without knowledge base and generation."""
+    found: Rows = {}
+    for table in TABLES:
+        names = [column.name for column in content_columns(table)]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        key = ", ".join(f'"{column.name}"' for column in table.primary_key.columns)
+        rows = connection.raw.execute(
+            f"SELECT {quoted} FROM {table.name} WHERE kb_id = ? AND generation = ? ORDER BY {key}",
+            (kb_id.bytes, generation),
+        )
+        found[table.name] = [dict(zip(names, row, strict=True)) for row in rows]
+    return found
+
+
+def broken_intervals(rows: Rows) -> list[str]:
+    """Rows that end before they begin, and rows of one subject that are valid together."""
+    broken = []
+    for table, subject in SUBJECTS.items():
+        by_subject = defaultdict(list)
+        for row in rows[table]:
+            by_subject[tuple(row[name] for name in subject)].append(
+                (row["from_revision"], row["to_revision"])
+            )
+        for key, intervals in by_subject.items():
+            last = 0
+            for begin, end in sorted(intervals):
+                if not last <= begin <= end:
+                    broken.append(f"{table} {key}: {sorted(intervals)}")
+                last = end
+    return broken
