@@ -25,6 +25,7 @@ from kbstore.domain.commands import (
 from kbstore.errors import ValidationError
 from kbstore.ids import parse_uuid
 from kbstore.limits import PIN_DEPTH_LEVELS_MAX, REVISION_MAX
+from kbstore.texts import PreparedBody
 
 Target = Annotated[str, Meta(max_length=36, description='A page id, or "$0" for operation 0\'s.')]
 Number = Annotated[int, Meta(ge=0, le=REVISION_MAX)]
@@ -86,7 +87,7 @@ class EditOperation(ChangeOperation, frozen=True, kw_only=True, tag="edit"):
         return self.range is not UNSET
 
     def command(self, write: Write) -> EditPage:
-        body = UNSET if self.body is UNSET else None
+        body: PreparedBody | None | UnsetType = UNSET
         replaced = None
         if self.range is not UNSET:
             page_id = parse_uuid(self.page)

@@ -1,7 +1,7 @@
 """Request bodies: read within limits, parsed once, refused by the name of what is wrong."""
 
 import asyncio
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Self
 
 import msgspec
 from litestar.types import HTTPScope, Receive
@@ -16,8 +16,7 @@ from kbstore.errors import (
     UnsupportedMediaTypeError,
 )
 from kbstore.limits import JSON_NESTING_LEVELS_MAX
-
-Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from projections.views import Json
 
 _decode = msgspec.json.Decoder().decode
 

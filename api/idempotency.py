@@ -4,7 +4,6 @@ from hashlib import sha256
 
 import msgspec
 
-from api.bodies import Json
 from api.calls import Call
 from api.headers import raw_header, text_header
 from api.reading import head_of
@@ -12,6 +11,7 @@ from kbstore.errors import ValidationError
 from kbstore.limits import IDEMPOTENCY_KEY_CODE_POINTS_MAX
 from kbstore.service import Outcome, replayed
 from kbstore.store.idempotency import Claim, find_claim
+from projections.views import Json
 
 HEADER = b"idempotency-key"
 EXPECTATIONS = frozenset(("expectedVersion", "intoVersion", "expectedRevision"))

@@ -3,7 +3,6 @@
 import re
 from uuid import UUID
 
-from api.bodies import Json
 from api.calls import Call
 from api.headers import text_header
 from api.reading import id_of, page_id_of
@@ -13,6 +12,7 @@ from kbstore.errors import PreconditionRequiredError, ValidationError
 from kbstore.ids import IdSource
 from kbstore.text import clean_body, clean_description, clean_name, clean_note_text
 from kbstore.texts import PreparedBody, PreparedText, prepare_text
+from projections.views import Json
 
 INLINE_CHARACTERS_MAX = 64 * 1024
 """Longer bodies are analysed outside the event loop."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from api.answers import Answer
 from api.authentication import origin_of
-from api.bodies import Json, media_type, parse_json, read_body
+from api.bodies import media_type, parse_json, read_body
 from api.calls import Call
 from api.conflicts import enrich
 from api.idempotency import claim_of, first_outcome
@@ -34,6 +34,7 @@ from projections.read.notes import note
 from projections.read.refs import standing
 from projections.read.rows import last_row
 from projections.snapshot import Snapshot, open_snapshot
+from projections.views import Json
 
 Make = Callable[[Write], Awaitable[Command]]
 Render = Callable[[Call, State, Outcome], Answer]

@@ -5,11 +5,16 @@ front matter error, which is there only when there is one. Times are RFC 3339 in
 microseconds; ids are UUIDs.
 """
 
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+if TYPE_CHECKING:
+    Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+else:
+    # A schema cannot name a recursive alias; to msgspec these fields hold any JSON.
+    Json = Any
 
 
 class View(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ParamSpec
@@ -22,6 +23,7 @@ from kbstore.store.database import Database
 
 P = ParamSpec("P")
 DEFAULT_DATABASE = "sqlite:///kbstore.db"
+LINE_SECONDS = 2.0
 
 
 def database_option(command: Callable[P, None]) -> Callable[P, None]:
@@ -89,10 +91,11 @@ def operator() -> Caller:
 
 
 class Bar:
-    """A progress bar on standard error; silent where that is no terminal."""
+    """Progress on standard error: a bar on a terminal, elsewhere a line every few seconds."""
 
     def __init__(self, what: str) -> None:
         console = Console(stderr=True)
+        self._what = what
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -102,6 +105,7 @@ class Bar:
             disable=not console.is_terminal,
         )
         self._task = self._progress.add_task(what, total=None)
+        self._said_at = time.monotonic()
 
     def __enter__(self) -> "Bar":
         self._progress.start()
@@ -112,4 +116,8 @@ class Bar:
 
     def __call__(self, done: int, total: int | None) -> None:
         """Shows that `done` of `total` are done; a total of None is not known yet."""
-        self._progress.update(self._task, completed=done, total=total)
+        if not self._progress.disable:
+            self._progress.update(self._task, completed=done, total=total)
+        elif time.monotonic() - self._said_at >= LINE_SECONDS:
+            self._said_at = time.monotonic()
+            click.echo(f"{self._what}: {done}" + (f" of {total}" if total else ""), err=True)

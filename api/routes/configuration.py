@@ -3,7 +3,7 @@
 from typing import Literal, Self
 
 from api.answers import Answer
-from api.bodies import Body, Json
+from api.bodies import Body
 from api.calls import Call
 from api.operations import reads, writes
 from api.parameters import AtRevision, Parameters
@@ -19,6 +19,7 @@ from kbstore.errors import (
     GrantMissingError,
 )
 from kbstore.texts import PreparedText, prepare_text
+from projections.views import Json
 
 TOML = "application/toml"
 

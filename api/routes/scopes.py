@@ -10,7 +10,8 @@ from api.operations import reads
 from api.parameters import ListAt
 from api.reading import State
 from api.representations import ScopeList
-from projections.read.scopes import list_scopes, listed_addresses
+from projections.read.declared import listed_addresses
+from projections.read.scopes import list_scopes
 
 _KEY_BYTES = 16
 

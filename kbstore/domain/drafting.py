@@ -1,7 +1,5 @@
 """Collecting the events and the texts of one decision."""
 
-from uuid import UUID
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -26,7 +24,6 @@ class Draft:
 
     def __init__(self, context: Context) -> None:
         self._ids = context.ids
-        self._created: set[UUID] = set()
         self._events: list[Event] = []
         self._texts: list[PreparedText] = []
 
@@ -43,12 +40,11 @@ class Draft:
     def write(self, target: Target) -> PageState:
         """The page as it stands written: a declared one, and all above it, is created first.
 
-        Its links stay unbound: nobody in particular wrote them, so each reader resolves them.
+        To be called once for a target. The links of a declared page stay unbound: nobody in
+        particular wrote them, so each reader resolves them.
         """
         for declared in target.unwritten:
-            if declared.page_id not in self._created:
-                self._created.add(declared.page_id)
-                self._create_declared(declared)
+            self._create_declared(declared)
         version = 1 if target.unwritten else target.page.version
         return replace(target.page, version=version)
 

@@ -65,7 +65,10 @@ def clean_key(value: str, field: str = "key") -> str:
     bad = next((c for c in KEY_CHARACTERS_REFUSED if c in key), None)
     if bad is not None:
         raise ValidationError(
-            f"{field} must not contain {bad!r}", field=field, reason="character", character=bad
+            f'Knowledge page key "{key[:KEY_CODE_POINTS_MAX]}" must not contain "/", "#" or "%"',
+            field=field,
+            reason="character",
+            character=bad,
         )
     _refuse_long(key, field, KEY_CODE_POINTS_MAX)
     return key

@@ -10,7 +10,12 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
 
-from kbstore.access import Configuration, ResolvedScope, declaration_of
+from kbstore.access import (
+    Configuration,
+    ResolvedScope,
+    declaration_of,
+    declared_concrete_addresses,
+)
 from kbstore.domain.declared import DeclaredPage, KeyPath
 from kbstore.ids import declared_page_id
 from kbstore.limits import NESTING_LEVELS_MAX
@@ -20,7 +25,7 @@ from projections.intervals import of_kb
 from projections.read.rows import PageRow, child_row, last_row, row_of, scope_page_row
 from projections.read.standing import Standing, place_of
 from projections.snapshot import Snapshot
-from projections.tables import pages
+from projections.tables import pages, scopes
 
 _DECLARED_ID_VERSION = 5
 _SCOPES_CACHED_MAX = 20_000
@@ -32,6 +37,9 @@ _WRITTEN_FROM = Statement(
         pages.c.template_path == bindparam("path"),
     )
 )
+_OWNING_PAGES = Statement(
+    select(scopes.c.scope).where(of_kb(scopes), scopes.c.since <= bindparam("revision"))
+)
 _TEMPLATES_WRITTEN = Statement(
     select(pages.c.template_scope, pages.c.template_path, func.count())
     .where(of_kb(pages), pages.c.template_path.is_not(None))
@@ -42,6 +50,23 @@ _TEMPLATES_WRITTEN = Statement(
 def declaration(snapshot: Snapshot, scope: str) -> ResolvedScope | None:
     """The scope as declared at the revision."""
     return declaration_of(snapshot.configuration, scope)
+
+
+def is_there(snapshot: Snapshot, address: str) -> bool:
+    """Whether the scope is declared at the revision and the caller has a role on it today."""
+    return snapshot.access.can_read(address) and declaration(snapshot, address) is not None
+
+
+def listed_addresses(snapshot: Snapshot) -> list[str]:
+    """The scopes that are there for the caller and concrete, held by him or owning a page,
+    sorted: what can be found without knowing an address."""
+    candidates = {*declared_concrete_addresses(snapshot.configuration)}
+    candidates |= snapshot.access.caller.held
+    if snapshot.is_head:
+        candidates |= snapshot.scopes_written
+    else:
+        candidates.update(cast(str, row[0]) for row in snapshot.all(_OWNING_PAGES))
+    return sorted(address for address in candidates if is_there(snapshot, address))
 
 
 def way_down(snapshot: Snapshot, scope: str, keys: KeyPath) -> tuple[Standing, ...] | None:
@@ -86,7 +111,7 @@ def declared_children(snapshot: Snapshot, parent: Standing) -> list[DeclaredPage
 
 
 def declared_by_id(snapshot: Snapshot, page_id: UUID) -> DeclaredPage | None:
-    """The virtual page with this id, among the scopes that have pages, are declared or held."""
+    """The virtual page with this id, in a listed scope."""
     if page_id.version != _DECLARED_ID_VERSION:
         return None
     place = _first_place(snapshot, page_id) or _later_place(snapshot, page_id)
@@ -160,7 +185,7 @@ Place = tuple[str, KeyPath]
 
 def _first_place(snapshot: Snapshot, page_id: UUID) -> Place | None:
     """The place whose first page has this id."""
-    for scope in snapshot.access.readable:
+    for scope in listed_addresses(snapshot):
         path = _first_ids(snapshot.kb_id, snapshot.configuration, scope).get(page_id)
         if path is not None:
             return scope, path

@@ -11,13 +11,13 @@ from uuid import UUID
 from msgspec import Struct
 from sqlalchemy import (
     BindParameter,
+    ColumnElement,
     Integer,
     Select,
     Subquery,
     Text,
     and_,
     bindparam,
-    exists,
     func,
     literal_column,
     or_,
@@ -29,12 +29,12 @@ from kbstore.store.mapper import decode_payload
 from kbstore.store.statements import Row, Statement
 from kbstore.store.tables import commits
 from kbstore.store.tables import events as stored_events
-from projections.intervals import is_current, of_kb
-from projections.read.filters import owned_scope, page_is_readable
-from projections.read.notes import STAMPS, readable_stamps
+from projections.intervals import of_kb
+from projections.read.filters import page_is_readable
+from projections.read.notes import readable_stamps, shows_today, stamped
 from projections.read.pins import known_audience
 from projections.snapshot import Parameters, Snapshot
-from projections.tables import activity, note_heads, note_stamps, pages
+from projections.tables import activity, note_stamps, pages
 
 ROWS_SCANNED_MAX = 2_000
 """How many events a feed looks at in one call, readable or not."""
@@ -82,18 +82,17 @@ def _scan(*, page: bool, actor: bool, newest_first: bool = False) -> Select[tupl
     return scan.order_by(order).limit(ROWS_SCANNED_MAX)
 
 
-def _stamped_then(scan: Subquery) -> object:
+def _note_shows(scan: Subquery) -> ColumnElement[bool]:
+    """Whether the stamps an event left a note with are readable, and today's are."""
     stamp = note_stamps.c
-    return exists().where(
-        of_kb(note_stamps),
-        stamp.note_id == scan.c.note_id,
-        stamp.scope.in_(STAMPS),
-        stamp.from_revision <= scan.c.revision,
-        or_(
-            stamp.to_revision > scan.c.revision,
-            # Removing a note ends its stamps.
-            and_(scan.c.topic == "note.removed", stamp.to_revision == scan.c.revision),
-        ),
+    left_with = or_(
+        stamp.to_revision > scan.c.revision,
+        # Removing a note ends its stamps.
+        and_(scan.c.topic == "note.removed", stamp.to_revision == scan.c.revision),
+    )
+    return and_(
+        stamped(scan.c.note_id, stamp.from_revision <= scan.c.revision, left_with),
+        shows_today(scan.c.note_id, pages.c.scope),
     )
 
 
@@ -102,22 +101,12 @@ class _Feed:
 
     def __init__(self, scanned: Select[tuple[object, ...]], newest_first: bool = False) -> None:
         scan = scanned.subquery("scan")
-        stamped_now = exists().where(
-            of_kb(note_stamps),
-            note_stamps.c.note_id == scan.c.note_id,
-            note_stamps.c.scope.in_(STAMPS),
-            is_current(note_stamps),
-        )
-        removed = and_(note_heads.c.removed_at.is_not(None), owned_scope(pages.c.scope))
         readable = or_(
             and_(scan.c.page_id.is_(None), _ANY_KB_EVENT),
             and_(
                 scan.c.page_id.is_not(None),
                 page_is_readable(scan.c.scope),
-                or_(
-                    scan.c.note_id.is_(None),
-                    and_(_stamped_then(scan), or_(stamped_now, removed)),  # type: ignore[arg-type]
-                ),
+                or_(scan.c.note_id.is_(None), _note_shows(scan)),
             ),
         )
         order = scan.c.position.desc() if newest_first else scan.c.position.asc()
@@ -155,14 +144,6 @@ class _Feed:
                     pages.c.kb_id == scan.c.kb_id,
                     pages.c.generation == scan.c.generation,
                     pages.c.page_id == scan.c.page_id,
-                ),
-            )
-            .outerjoin(
-                note_heads,
-                and_(
-                    note_heads.c.kb_id == scan.c.kb_id,
-                    note_heads.c.generation == scan.c.generation,
-                    note_heads.c.note_id == scan.c.note_id,
                 ),
             )
             .where(readable, or_(_TOPIC.is_(None), scan.c.topic == _TOPIC))

@@ -9,7 +9,7 @@ from kbstore.domain.declared import DeclaredPage
 from kbstore.errors import AmbiguousReferenceError
 from kbstore.store.statements import Statement
 from projections.intervals import of_kb
-from projections.read.declared import declaration, way_down
+from projections.read.declared import declaration, listed_addresses, way_down
 from projections.read.filters import at_revision, page_is_readable
 from projections.read.refs import page_not_found
 from projections.read.rows import PAGE_COLUMNS, PAGES_AND_VERSIONS, V, page_row
@@ -69,7 +69,7 @@ def _declared(snapshot: Snapshot, name: str) -> Iterator[Standing]:
     """Scope pages with this name, and template pages with it that are not written."""
     # Scopes of one pattern share their templates: each tree is looked through once.
     places: dict[TemplateTree, list[tuple[str, ...]]] = {}
-    for scope in sorted(snapshot.access.readable):
+    for scope in listed_addresses(snapshot):
         declared = declaration(snapshot, scope)
         if declared is None:
             continue

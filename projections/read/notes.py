@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import cast
 from uuid import UUID
 
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, exists, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Text, and_, bindparam, exists, or_, select
 
 from kbstore.errors import NotFoundError
 from kbstore.store.statements import Row, Statement
 from projections.intervals import is_current, of_kb
-from projections.read.filters import at_revision
+from projections.read.filters import at_revision, owned_scope
 from projections.read.pages import shown_time
 from projections.read.refs import standing
 from projections.read.rows import PageRow, readable_row
@@ -30,42 +30,52 @@ STAMPS: BindParameter[str] = bindparam("stamps", expanding=True)
 may be scopes that never had a page, so they are not among those `Snapshot.filters` knows."""
 
 
-def note_is_readable(note_id: ColumnElement[bytes]) -> ColumnElement[bool]:
-    """Whether a live note's stamps at the revision and today's hold one of STAMPS each."""
-    stamped = (of_kb(note_stamps), note_stamps.c.note_id == note_id)
-    readable = note_stamps.c.scope.in_(STAMPS)
-    return and_(
-        exists().where(*stamped, readable, at_revision(note_stamps)),
-        exists().where(*stamped, readable, is_current(note_stamps)),
+def stamped(note_id: ColumnElement[bytes], *when: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Whether a note has one of STAMPS in rows that meet the conditions."""
+    return exists().where(
+        of_kb(note_stamps),
+        note_stamps.c.note_id == note_id,
+        note_stamps.c.scope.in_(STAMPS),
+        *when,
     )
 
 
-_NOTES = (
-    select(
-        notes.c.note_id,
-        notes.c.page_id,
-        notes.c.text,
-        notes.c.stamps,
-        notes.c.when_text,
-        notes.c.version,
-        notes.c.created_at,
-        notes.c.created_by,
-        notes.c.updated_at,
-        notes.c.updated_by,
-        notes.c.added_position,
+def shows_today(
+    note_id: ColumnElement[bytes], page_scope: ColumnElement[str]
+) -> ColumnElement[bool]:
+    """Whether today's stamps are readable, or the note was removed and the caller may see
+    what has ended in the scope where its page stands today."""
+    removed = exists().where(
+        of_kb(note_heads), note_heads.c.note_id == note_id, note_heads.c.removed_at.is_not(None)
     )
-    .select_from(notes)
-    .join(
-        note_heads,
-        and_(
-            note_heads.c.kb_id == notes.c.kb_id,
-            note_heads.c.generation == notes.c.generation,
-            note_heads.c.note_id == notes.c.note_id,
-        ),
-    )
-    .where(of_kb(notes), at_revision(notes))
+    return or_(stamped(note_id, is_current(note_stamps)), and_(owned_scope(page_scope), removed))
+
+
+def note_is_readable(
+    note_id: ColumnElement[bytes], page_scope: ColumnElement[str]
+) -> ColumnElement[bool]:
+    """Whether a note of the revision shows, on a page that does."""
+    return and_(stamped(note_id, at_revision(note_stamps)), shows_today(note_id, page_scope))
+
+
+_NOTES = select(
+    notes.c.note_id,
+    notes.c.page_id,
+    notes.c.text,
+    notes.c.stamps,
+    notes.c.when_text,
+    notes.c.version,
+    notes.c.created_at,
+    notes.c.created_by,
+    notes.c.updated_at,
+    notes.c.updated_by,
+    notes.c.added_position,
+).where(
+    of_kb(notes),
+    at_revision(notes),
+    note_is_readable(notes.c.note_id, bindparam("page_scope", type_=Text)),
 )
-_OF_PAGE = (
+_OF_PAGE = Statement(
     _NOTES.where(
         notes.c.page_id == bindparam("page_id"),
         notes.c.added_position > bindparam("after"),
@@ -73,24 +83,7 @@ _OF_PAGE = (
     .order_by(notes.c.added_position)
     .limit(bindparam("limit"))
 )
-_STAMPED_THEN = exists().where(
-    of_kb(note_stamps),
-    note_stamps.c.note_id == notes.c.note_id,
-    note_stamps.c.scope.in_(STAMPS),
-    at_revision(note_stamps),
-)
-_LIVE = and_(note_heads.c.removed_at.is_(None), note_is_readable(notes.c.note_id))
-_FOR_READERS = Statement(_OF_PAGE.where(_LIVE))
-_FOR_OWNERS = Statement(
-    _OF_PAGE.where(or_(_LIVE, and_(note_heads.c.removed_at.is_not(None), _STAMPED_THEN)))
-)
-_ONE = Statement(_NOTES.where(notes.c.note_id == bindparam("note_id"), _LIVE))
-_ONE_FOR_OWNERS = Statement(
-    _NOTES.where(
-        notes.c.note_id == bindparam("note_id"),
-        or_(_LIVE, and_(note_heads.c.removed_at.is_not(None), _STAMPED_THEN)),
-    )
-)
+_ONE = Statement(_NOTES.where(notes.c.note_id == bindparam("note_id")))
 _STAMPS_ON_PAGE = Statement(
     select(note_stamps.c.scope)
     .distinct()
@@ -139,11 +132,13 @@ def notes_of_page(
             raise stale_key()
         position = cast(int, row[0])
     rows = snapshot.all(
-        _FOR_OWNERS if snapshot.access.can_read_deleted(page.scope_now) else _FOR_READERS,
+        _OF_PAGE,
         page_id=page_id.bytes,
+        page_scope=page.scope_now,
         after=position,
         limit=limit + 1,
         stamps=readable_stamps(snapshot, snapshot.all(_STAMPS_ON_PAGE, page_id=page_id.bytes)),
+        **snapshot.filters,
     )
     views = tuple(_view(snapshot, page, row) for row in rows[:limit])
     return Slice(items=views, after=views[-1].id if len(rows) > limit else None)
@@ -154,9 +149,13 @@ def note(snapshot: Snapshot, note_id: UUID) -> NoteView:
     row = snapshot.one(_PAGE_OF_NOTE, note_id=note_id.bytes)
     page = readable_row(snapshot, UUID(bytes=cast(bytes, row[0]))) if row else None
     if page is not None:
-        owns = snapshot.access.can_read_deleted(page.scope_now)
-        stamps = readable_stamps(snapshot, snapshot.all(_STAMPS_OF_NOTE, note_id=note_id.bytes))
-        row = snapshot.one(_ONE_FOR_OWNERS if owns else _ONE, note_id=note_id.bytes, stamps=stamps)
+        row = snapshot.one(
+            _ONE,
+            note_id=note_id.bytes,
+            page_scope=page.scope_now,
+            stamps=readable_stamps(snapshot, snapshot.all(_STAMPS_OF_NOTE, note_id=note_id.bytes)),
+            **snapshot.filters,
+        )
         if row is not None:
             return _view(snapshot, page, row)
     raise NotFoundError(f'Knowledge note "{note_id}" not found.')

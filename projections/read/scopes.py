@@ -1,25 +1,13 @@
 """Scopes: which are listed, and what they are at a revision."""
 
-from typing import cast
-
-from sqlalchemy import bindparam, select
-
-from kbstore.access import declared_concrete_addresses
 from kbstore.errors import NotFoundError
-from kbstore.store.statements import Statement
-from projections.intervals import of_kb
 from projections.read.children import child_counts
-from projections.read.declared import declaration, scope_page
+from projections.read.declared import declaration, is_there, listed_addresses, scope_page
 from projections.read.pages import labels, version_of
 from projections.read.slices import Slice
 from projections.read.standing import Standing
 from projections.snapshot import Snapshot
-from projections.tables import scopes
 from projections.views import ScopeView
-
-_OWNING_PAGES = Statement(
-    select(scopes.c.scope).where(of_kb(scopes), scopes.c.since <= bindparam("revision"))
-)
 
 
 def list_scopes(snapshot: Snapshot, after: str | None, limit: int) -> Slice[ScopeView, str]:
@@ -34,21 +22,10 @@ def list_scopes(snapshot: Snapshot, after: str | None, limit: int) -> Slice[Scop
     return Slice(items=_views(snapshot, addresses), after=addresses[-1] if more else None)
 
 
-def listed_addresses(snapshot: Snapshot) -> list[str]:
-    """The addresses `list_scopes` goes through, sorted."""
-    candidates = set(declared_concrete_addresses(snapshot.configuration))
-    candidates |= snapshot.access.caller.held
-    if snapshot.is_head:
-        candidates |= snapshot.scopes_written
-    else:
-        candidates.update(cast(str, row[0]) for row in snapshot.all(_OWNING_PAGES))
-    return sorted(a for a in candidates if _is_there(snapshot, a))
-
-
 def scope(snapshot: Snapshot, address: str) -> ScopeView:
     """A scope by its address, listed or not. Raises NotFoundError where it is undeclared or
     the caller has no role on it."""
-    if not _is_there(snapshot, address):
+    if not is_there(snapshot, address):
         raise NotFoundError(f'Knowledge page "{address}" not found.')
     return _views(snapshot, [address])[0]
 
@@ -58,11 +35,7 @@ def child_scopes(snapshot: Snapshot, address: str) -> tuple[ScopeView, ...]:
     declared = declaration(snapshot, address)
     if declared is None or not snapshot.access.can_read(address):
         return ()
-    return _views(snapshot, [a for a in declared.children if _is_there(snapshot, a)])
-
-
-def _is_there(snapshot: Snapshot, address: str) -> bool:
-    return snapshot.access.can_read(address) and declaration(snapshot, address) is not None
+    return _views(snapshot, [a for a in declared.children if is_there(snapshot, a)])
 
 
 def _views(snapshot: Snapshot, addresses: list[str]) -> tuple[ScopeView, ...]:

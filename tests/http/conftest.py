@@ -1,7 +1,8 @@
 """A server on a free port of this machine, over a database of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,7 +19,7 @@ def quiet_logs() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def _drop(logger: object, method: str, event: dict[str, object]) -> dict[str, object]:
+def _drop(logger: Any, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
     raise structlog.DropEvent
 
 

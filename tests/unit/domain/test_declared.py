@@ -155,6 +155,15 @@ def test_the_declared_answer_of_an_older_state_is_not_believed() -> None:
             assert decide(EditPage(page=REFUND, body=body("x")), context).changed
 
 
+def test_the_id_of_a_declared_page_is_not_that_of_the_page_adopted_in_its_place() -> None:
+    story = given(configure(BARE), page("Rules", key="policies"), configure(CONFIGURATION))
+    stale = given().context().declared
+    assert stale(POLICIES) is not None
+    context = msgspec.structs.replace(story.context(), declared=stale)
+    with pytest.raises(NotFoundError):
+        decide(EditPage(page=POLICIES, body=body("x")), context)
+
+
 def test_a_stale_id_names_no_page() -> None:
     story = given(
         EditPage(page=POLICIES, body=body("first")),

@@ -130,6 +130,16 @@ def test_ids_are_links_too() -> None:
     assert edited.links.bound == ()
 
 
+def test_a_hidden_page_does_not_stand_before_a_readable_one_of_that_name() -> None:
+    story = library().after(page("vault:acme#s"))
+    edit = EditPage(page="$1", body=body("[[vault:acme#s]]"))
+    for held, place in (((SCOPE,), 15), (HELD, 9)):
+        (edited,) = story.when(edit, held=held).events
+        assert isinstance(edited, PageEdited)
+        assert edited.links is not None
+        assert edited.links.bound == ((0, story.id(place)),)
+
+
 def test_a_merged_page_is_no_target() -> None:
     story = library().after(MergePage(page="$2", into="$4"))
     (edited,) = story.when(EditPage(page="$1", body=body(f"[[{story.id(2)}]]"))).events

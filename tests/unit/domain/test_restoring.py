@@ -19,12 +19,11 @@ from kbstore.errors import (
     ParentNotFoundError,
     RevisionNotReachedError,
     RoleTooWeakError,
-    TooManyPagesError,
     ValidationError,
     VersionConflictError,
 )
 from kbstore.ids import declared_page_id
-from kbstore.limits import NESTING_LEVELS_MAX, PAGES_PER_OPERATION_MAX
+from kbstore.limits import NESTING_LEVELS_MAX
 from kbstore.testing import KB, SCOPE, Story, body, given, note_text, nth_id, page, text
 
 SCOPE_PAGE = declared_page_id(KB, SCOPE, (), 0)
@@ -295,124 +294,3 @@ def test_a_merged_page_does_not_come_back() -> None:
     story = given(page("A"), page("B"), MergePage(page="$0", into="$1"))
     for restore in (RestorePage(page="$0"), RestorePage(page="$0", version=1)):
         story.when(restore).then_refused(NotFoundError, mergedInto=str(story.id(1)))
-
-
-# --- all of a deletion ----------------------------------------------------------------------
-
-
-def test_a_deletion_comes_back_as_a_whole_parents_first() -> None:
-    story = deleted_family()
-    outcome = story.when(RestorePage(page="$2", deletion=4, expected_version=2))
-    assert [event.originator_id for event in outcome.events] == [story.id(n) for n in range(3)]
-    leaf = outcome.story.store.page(story.id(2))
-    assert leaf is not None
-    assert outcome.story.store.key_path(leaf) == ("a", "b", "c")
-    assert outcome.decision.subjects[0].id == story.id(2)
-
-
-def test_a_new_place_is_that_of_the_named_page_and_the_rest_follows() -> None:
-    story = deleted_family().after(page("T", scope=TEAM, key="t"))
-    after = story.when(RestorePage(page="$0", deletion=4, parent="$4", key="a2")).story
-    leaf = after.store.page(story.id(2))
-    assert leaf is not None
-    assert leaf.scope == TEAM
-    assert after.store.key_path(leaf) == ("t", "a2", "b", "c")
-
-
-def test_a_page_below_the_others_can_be_named_with_a_new_key() -> None:
-    story = deleted_family()
-    inner = story.when(RestorePage(page="$1", deletion=4, key="renamed")).story
-    leaf = inner.store.page(story.id(2))
-    assert leaf is not None
-    assert inner.store.key_path(leaf) == ("a", "renamed", "c")
-
-
-def test_pages_that_are_back_already_stay_as_they_are() -> None:
-    story = deleted_family().after(RestorePage(page="$0", key="again"))
-    outcome = story.when(RestorePage(page="$1", deletion=4))
-    assert [event.originator_id for event in outcome.events] == [story.id(1), story.id(2)]
-
-
-def test_a_page_deleted_again_belongs_to_its_newer_deletion() -> None:
-    story = deleted_family().after(RestorePage(page="$0")).after(DeletePage(page="$0"))
-    story.when(RestorePage(page="$0", deletion=4)).then_refused(
-        ValidationError, field="deletion", reason="unknown"
-    )
-    assert len(story.when(RestorePage(page="$0", deletion=6)).events) == 1
-
-
-def test_a_deletion_is_that_of_the_page() -> None:
-    deleted_family().when(RestorePage(page="$0", deletion=3)).then_refused(
-        ValidationError, field="deletion", reason="unknown"
-    )
-
-
-def test_what_the_caller_may_not_see_of_a_deletion_is_left_out() -> None:
-    story = given(page("A"), page("V", scope="vault:acme"))
-    story = story.when(DeletePage(page="$0"), DeletePage(page="$1")).story
-    deletion = story.store.revision
-    restore = RestorePage(page="$0", deletion=deletion)
-    seen = story.when(restore, held=[SCOPE]).events
-    assert [event.originator_id for event in seen] == [story.id(0)]
-    assert len(story.when(restore).events) == 2
-
-
-def test_every_scope_of_a_deletion_needs_an_owner() -> None:
-    story = given(page("A"), page("V", scope="vault:acme"))
-    story = story.when(DeletePage(page="$0"), DeletePage(page="$1")).story
-    restore = RestorePage(page="$0", deletion=story.store.revision)
-    story.when(restore, held=[SCOPE], grants=["auditor"]).then_refused(
-        RoleTooWeakError, scope="vault:acme"
-    )
-
-
-def test_two_pages_of_a_deletion_that_had_one_key_collide() -> None:
-    story = given(page("A", key="k"))
-    story = story.when(DeletePage(page="$0"), page("B", key="k"), DeletePage(page="$2")).story
-    deletion = story.store.revision
-    assert story.store.deleted_by(deletion, 9)[1].key == "k"
-    story.when(RestorePage(page="$0", deletion=deletion)).then_refused(KeyTakenError, key="k")
-    assert len(story.when(RestorePage(page="$0", deletion=deletion, key="k2")).events) == 2
-
-
-def test_a_whole_deletion_keeps_to_the_depth_and_to_taken_keys() -> None:
-    low = [page("L0")] + [
-        page(f"L{n}", parent=f"${n - 1}") for n in range(1, NESTING_LEVELS_MAX - 1)
-    ]
-    story = given(*low, page("A", key="a"), page("B", parent=f"${NESTING_LEVELS_MAX - 1}"))
-    story = story.after(DeletePage(page=f"${NESTING_LEVELS_MAX - 1}", subtree=True))
-    restore = RestorePage(
-        page=f"${NESTING_LEVELS_MAX - 1}",
-        deletion=story.store.revision,
-        parent=f"${NESTING_LEVELS_MAX - 2}",
-    )
-    story.when(restore).then_refused(NestingTooDeepError, levels=NESTING_LEVELS_MAX + 1)
-    story = story.after(page("New", key="a"))
-    restore = RestorePage(page=f"${NESTING_LEVELS_MAX - 1}", deletion=story.store.revision - 1)
-    story.when(restore).then_refused(KeyTakenError, key="a")
-
-
-def test_a_whole_deletion_compares_the_version_of_the_named_page() -> None:
-    deleted_family().when(RestorePage(page="$0", deletion=4, expected_version=1)).then_refused(
-        VersionConflictError, currentVersion=2
-    )
-
-
-def test_500_pages_come_back_together_and_no_more() -> None:
-    story = given(page("A"))
-    for number in range(PAGES_PER_OPERATION_MAX - 1):
-        child = PageCreated(
-            originator_id=nth_id(10_000 + number),
-            originator_version=1,
-            scope=SCOPE,
-            parent_id=story.id(0),
-            name=text("A").ref,
-        )
-        story.store.apply([child])
-    gone = story.after(DeletePage(page="$0", subtree=True))
-    restore = RestorePage(page="$0", deletion=gone.store.revision)
-    assert len(gone.when(restore).events) == PAGES_PER_OPERATION_MAX
-    more = story.after(page("B"))
-    more = more.when(DeletePage(page="$0", subtree=True), DeletePage(page="$1")).story
-    restore = RestorePage(page="$0", deletion=more.store.revision)
-    more.when(restore).then_refused(TooManyPagesError, maximum=PAGES_PER_OPERATION_MAX)

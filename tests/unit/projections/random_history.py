@@ -19,9 +19,7 @@ LINKS: tuple[Wanted, ...] = (
 
 Operation = tuple[int, int, int, int]
 numbers = st.integers(0, 997)
-operations: st.SearchStrategy[Operation] = st.tuples(
-    st.integers(0, 18), numbers, numbers, numbers
-)
+operations: st.SearchStrategy[Operation] = st.tuples(st.integers(0, 18), numbers, numbers, numbers)
 commits = st.lists(st.lists(operations, min_size=1, max_size=4), min_size=1, max_size=14)
 
 
@@ -154,7 +152,7 @@ def _change_note(history: History, kind: int, a: int, b: int) -> None:
         return
     note = notes[a % len(notes)]
     if kind == 15:
-        history.restamp(note.note_id, SCOPES[b % 3], *SCOPES[:b % 3])
+        history.restamp(note.note_id, SCOPES[b % 3], *SCOPES[: b % 3])
     else:
         history.remove_note(note.note_id)
 

@@ -1,12 +1,14 @@
 """Reading whole tables, and what must hold of any rows with intervals."""
 
 from collections import defaultdict
+from typing import Any
 from uuid import UUID
 
 from kbstore.store.connection import Connection
 from projections.checksum import TABLES, content_columns
+from tests.unit.projections.history import History
 
-Rows = dict[str, list[dict[str, object]]]
+Rows = dict[str, list[dict[str, Any]]]
 
 # What may have one row at a time; a link's `ordinal` counts within its text.
 SUBJECTS = {
@@ -51,3 +53,10 @@ def broken_intervals(rows: Rows) -> list[str]:
                     broken.append(f"{table} {key}: {sorted(intervals)}")
                 last = end
     return broken
+
+
+def rows_of(history: History, table: str, **where: object) -> list[dict[str, Any]]:
+    """The rows of a table in key order, those alone that have these values."""
+    wanted = {k: v.bytes if isinstance(v, UUID) else v for k, v in where.items()}
+    rows = all_rows(history.connection, history.kb_id, 1)[table]
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]

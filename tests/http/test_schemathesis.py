@@ -1,0 +1,112 @@
+"""The served contract, held against the server by generated requests.
+
+No request may meet a defect, and every answer has to be in the contract: status, content
+type, headers and shape.
+"""
+
+import json
+from collections.abc import Iterator
+from uuid import UUID
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from api.routes.registry import OPERATIONS, contract
+from api.settings import Settings
+from tests.http.world import World, create, served_world
+
+schema = schemathesis.openapi.from_dict(json.loads(contract()))
+
+
+
+def meets_no_defect(
+    context: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+) -> bool | None:
+    """No 5xx, but for the one that answers a `minRevision` nobody has written yet."""
+    if response.status_code >= 500:
+        assert response.json()["error"]["code"] == "PROJECTION_BEHIND"
+        assert response.status_code == 503
+        assert response.headers["retry-after"]
+    return None
+
+
+CHECKS = [
+    meets_no_defect,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+class Target:
+    """Where generated requests go, and what is there for them to find."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.token = world.token("org:acme", "team:acme:sales", grants=("admin", "auditor"))
+        owner = world.client("org:acme", "team:acme:sales")
+        pages = [create(owner, f"Page {n}", key=f"page-{n}", body=f"# P{n}\n") for n in range(4)]
+        notes = [
+            owner.post(
+                f"/pages/{pages[0]['id']}/notes", json={"text": "A fact", "scope": ["org:acme"]}
+            ).json()["note"]
+            for _ in range(3)
+        ]
+        self.ids = {
+            "pageId": [page["id"] for page in pages],
+            "noteId": [note["id"] for note in notes],
+        }
+
+    def lead(self, case: schemathesis.Case) -> None:
+        """Half of the generated ids and scopes become such as exist."""
+        case.path_parameters["kb"] = self.world.slug
+        for name, known in self.ids.items():
+            given = case.path_parameters.get(name)
+            if isinstance(given, str) and len(given) == 36:
+                number = UUID(given).int
+                if number % 2:
+                    case.path_parameters[name] = known[number // 2 % len(known)]
+        body = case.body
+        if isinstance(body, dict):
+            if isinstance(body.get("scope"), str) and len(body["scope"]) % 2:
+                body["scope"] = "org:acme"
+            if isinstance(body.get("scope"), list) and len(body["scope"]) % 2:
+                body["scope"] = ["org:acme"]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    quick = Settings(min_revision_wait_seconds_max=0.02)
+    with served_world(tmp_path_factory.mktemp("contract"), quick) as world:
+        yield Target(world)
+
+
+def test_the_served_document_is_the_one_under_test(target: Target) -> None:
+    served = httpx.get(f"{target.world.url}/openapi/v2/openapi.json")
+    assert served.status_code == 200
+    assert served.content == contract()
+    assert len(list(schema.get_all_operations())) == len(OPERATIONS)
+
+
+@schema.parametrize()
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture,
+                           HealthCheck.filter_too_much],
+)
+def test_every_answer_is_in_the_contract(case: schemathesis.Case, target: Target) -> None:
+    target.lead(case)
+    case.call_and_validate(
+        base_url=target.world.url,
+        headers={"Authorization": f"Bearer {target.token}"},
+        checks=CHECKS,
+    )
