@@ -11,6 +11,8 @@ from kbstore.limits import SLUG_CODE_POINTS_MAX
 
 PIN_NAMESPACE = uuid5(NAMESPACE_URL, "kbstore:pin")
 TEMPLATE_NAMESPACE = uuid5(NAMESPACE_URL, "kbstore:template")
+DECLARED_PAGE_ID_VERSION = 5
+"""The UUID version of declared pages; all other ids are of version 7."""
 KNOWLEDGE_BASE_PREFIX = "knowledge-base-"
 _TAIL_BITS = 74  # of a UUIDv7: all but its time, version and variant
 _SLUG = re.compile(rf"[a-z0-9](?:[a-z0-9-]{{0,{SLUG_CODE_POINTS_MAX - 2}}}[a-z0-9])?")

@@ -22,7 +22,7 @@ from kbstore.store.idempotency import Claim, StoredClaim, find_claim, store_clai
 from kbstore.store.projecting import InlineProjections
 from kbstore.store.transaction import OpenCommit, WriteTransaction
 from kbstore.store.writer import Writer
-from kbstore.surroundings import Surroundings
+from kbstore.surroundings import Configurations, Surroundings
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True):
@@ -64,6 +64,7 @@ class CommandService:
         self.writer = Writer(database, projections, self.clock)
         self.applications = Applications(database, self.writer)
         self._projections = projections
+        self._configurations = Configurations()
 
     def create_knowledge_base(self, slug: str, origin: Origin) -> UUID:
         """A new knowledge base, its creation being revision 1; gives its id."""
@@ -120,7 +121,9 @@ class CommandService:
 
     def _surroundings(self, transaction: WriteTransaction) -> Surroundings:
         if not isinstance(transaction.surroundings, Surroundings):
-            transaction.surroundings = Surroundings(transaction, self._projections, self.ids)
+            transaction.surroundings = Surroundings(
+                transaction, self._projections, self._configurations, self.ids
+            )
         return transaction.surroundings
 
 

@@ -1,5 +1,6 @@
 """What commands of one transaction are decided on, besides the pages themselves."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
 from uuid import UUID
@@ -25,7 +26,7 @@ from kbstore.domain.events import (
     PageMoved,
     PageRestored,
 )
-from kbstore.ids import IdSource, declared_page_id
+from kbstore.ids import DECLARED_PAGE_ID_VERSION, IdSource, declared_page_id
 from kbstore.store.commits import Head
 from kbstore.store.configurations import configuration_text
 from kbstore.store.connection import Queryable
@@ -42,11 +43,36 @@ class _State(Struct, frozen=True):
     scopes: frozenset[str]
 
 
+class Configurations:
+    """Parsed configurations of one database, by knowledge base and revision.
+
+    What is committed there never changes, and uncommitted ones are never asked for.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[UUID, int], Configuration] = OrderedDict()
+
+    def at(self, connection: Queryable, head: Head) -> Configuration:
+        """The configuration in force at a committed head."""
+        key = (head.kb_id, head.configured_at)
+        configuration = self._kept.get(key)
+        if configuration is None:
+            configuration = committed_configuration(connection, head)
+            self._kept[key] = configuration
+            if len(self._kept) > _CONFIGURATIONS_KEPT:
+                self._kept.popitem(last=False)
+        return configuration
+
+
 class Surroundings:
     """The configuration and the scopes of a knowledge base, kept up with as a batch goes on."""
 
     def __init__(
-        self, transaction: WriteTransaction, projections: InlineProjections, ids: IdSource
+        self,
+        transaction: WriteTransaction,
+        projections: InlineProjections,
+        configurations: Configurations,
+        ids: IdSource,
     ) -> None:
         head = transaction.head
         self._transaction = transaction
@@ -55,7 +81,7 @@ class Surroundings:
             transaction.connection, head.kb_id, head.generation, transaction.texts
         )
         self.state = _State(
-            configuration=committed_configuration(transaction.connection, head),
+            configuration=configurations.at(transaction.connection, head),
             scopes=self.lookup.scope_addresses(),
         )
 
@@ -86,6 +112,8 @@ class Surroundings:
 
     def _declared(self, caller: Caller, page_id: UUID) -> DeclaredPage | None:
         """The declared page with this id among the scopes that have pages, are declared or held."""
+        if page_id.version != DECLARED_PAGE_ID_VERSION:
+            return None
         head, state = self._transaction.head, self.state
         known = known_scopes(state.configuration, caller, state.scopes)
         scope = declared_scope_of(head.kb_id, state.configuration, known).get(page_id)
@@ -111,23 +139,12 @@ class Surroundings:
                     pass
 
 
-_configurations: dict[tuple[UUID, int], Configuration] = {}
-"""By knowledge base and revision: what is committed there never changes."""
-
-
 def committed_configuration(connection: Queryable, head: Head) -> Configuration:
-    """The configuration in force at a head that was read from the database."""
+    """The configuration in force at a committed head, parsed anew."""
     if head.configured_at == 0:
         return Configuration.empty()
-    key = (head.kb_id, head.configured_at)
-    configuration = _configurations.get(key)
-    if configuration is None:
-        text, format_ = configuration_text(connection, head.kb_id, head.configured_at)
-        configuration = load_configuration(text, format_)
-        if len(_configurations) >= _CONFIGURATIONS_KEPT:
-            _configurations.pop(next(iter(_configurations)))
-        _configurations[key] = configuration
-    return configuration
+    text, format_ = configuration_text(connection, head.kb_id, head.configured_at)
+    return load_configuration(text, format_)
 
 
 def known_scopes(

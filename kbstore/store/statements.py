@@ -10,14 +10,15 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
 Value: TypeAlias = str | int | float | bytes | bool | None
 Row: TypeAlias = tuple[Value, ...]
 
 _EXPANDING = re.compile(r"\(__\[POSTCOMPILE_(\w+?)\]\)")
-_SQLITE = sqlite.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
-_POSTGRESQL = postgresql.dialect(paramstyle="pyformat")
+_SQLITE: Dialect = sqlite.dialect(paramstyle="named")
+_POSTGRESQL: Dialect = postgresql.dialect(paramstyle="pyformat")  # type: ignore[no-untyped-call]
 
 
 class Statement:

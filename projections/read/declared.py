@@ -17,7 +17,7 @@ from kbstore.access import (
     declared_concrete_addresses,
 )
 from kbstore.domain.declared import DeclaredPage, KeyPath
-from kbstore.ids import declared_page_id
+from kbstore.ids import DECLARED_PAGE_ID_VERSION, declared_page_id
 from kbstore.limits import NESTING_LEVELS_MAX
 from kbstore.store.statements import Statement
 from kbstore.text.normalise import fold_key
@@ -27,7 +27,6 @@ from projections.read.standing import Standing, place_of
 from projections.snapshot import Snapshot
 from projections.tables import pages, scopes
 
-_DECLARED_ID_VERSION = 5
 _SCOPES_CACHED_MAX = 20_000
 
 _WRITTEN_FROM = Statement(
@@ -112,7 +111,7 @@ def declared_children(snapshot: Snapshot, parent: Standing) -> list[DeclaredPage
 
 def declared_by_id(snapshot: Snapshot, page_id: UUID) -> DeclaredPage | None:
     """The virtual page with this id, in a listed scope."""
-    if page_id.version != _DECLARED_ID_VERSION:
+    if page_id.version != DECLARED_PAGE_ID_VERSION:
         return None
     place = _first_place(snapshot, page_id) or _later_place(snapshot, page_id)
     if place is None:

@@ -38,20 +38,13 @@ def write(history: History, wanted: list[list[Operation]]) -> None:
 
 def _write_one(history: History, operation: Operation) -> None:
     kind, a, b, c = operation
-    states = history.states
-    live = states.live()
+    live = history.states.live()
     page, other = live[a % len(live)], live[b % len(live)]
     match kind:
         case 0 | 1 | 2:
             _create(history, other, a, b, c)
-        case 3:
-            history.edit(page.page_id, name=NAMES[b % 5])
-        case 4 | 5:
-            links = LINKS[: c % 4]
-            bound = {n: live[(b + n) % len(live)].page_id for n in range(len(links)) if (b + n) % 2}
-            history.edit(page.page_id, body=f"Body {c}\n", links=links, bound=bound)
-        case 6:
-            history.edit(page.page_id, description=None if c % 2 else f"About {c}", body=None)
+        case 3 | 4 | 5 | 6:
+            _edit(history, kind, page, b, c)
         case 7 | 8:
             _move(history, page, other, c)
         case 9 | 10:
@@ -59,20 +52,25 @@ def _write_one(history: History, operation: Operation) -> None:
         case 11 | 12:
             _delete(history, page)
         case 13:
-            gone = [p for p in states.pages.values() if p.ended == "deleted"]
-            if gone:
-                _restore(history, gone[a % len(gone)], other, c)
+            _restore(history, a, other, c)
         case 14:
             _note(history, page, other, c)
         case 15 | 16:
             _change_note(history, kind, a, b)
-        case 17:
-            audience = tuple(scope for n, scope in enumerate(SCOPES) if (b + 1) >> n & 1)
-            history.pin(page.page_id, *(audience or SCOPES), depth=1 + c % 3)
-        case 18:
-            _unpin_or_rewind(history, page, a, b)
         case _:
-            raise AssertionError(kind)
+            _pin_or_rewind(history, kind, page, a, b)
+
+
+def _edit(history: History, kind: int, page: PageState, b: int, c: int) -> None:
+    live = history.states.live()
+    if kind == 3:
+        history.edit(page.page_id, name=NAMES[b % 5])
+    elif kind == 6:
+        history.edit(page.page_id, description=None if c % 2 else f"About {c}", body=None)
+    else:
+        links = LINKS[: c % 4]
+        bound = {n: live[(b + n) % len(live)].page_id for n in range(len(links)) if (b + n) % 2}
+        history.edit(page.page_id, body=f"Body {c}\n", links=links, bound=bound)
 
 
 def _create(history: History, parent: PageState, a: int, b: int, c: int) -> None:
@@ -129,11 +127,13 @@ def _delete(history: History, page: PageState) -> None:
     history.delete(page.page_id)
 
 
-def _restore(history: History, page: PageState, parent: PageState, c: int) -> None:
+def _restore(history: History, a: int, parent: PageState, c: int) -> None:
+    gone = [page for page in history.states.pages.values() if page.ended == "deleted"]
     key = KEYS[c % len(KEYS)]
-    if level(history, parent) >= NESTING_LEVELS_MAX or taken(history, parent.page_id, key):
+    if not gone or level(history, parent) >= NESTING_LEVELS_MAX:
         return
-    history.restore(page.page_id, parent.page_id, key)
+    if not taken(history, parent.page_id, key):
+        history.restore(gone[a % len(gone)].page_id, parent.page_id, key)
 
 
 def _note(history: History, page: PageState, other: PageState, c: int) -> None:
@@ -157,10 +157,13 @@ def _change_note(history: History, kind: int, a: int, b: int) -> None:
         history.remove_note(note.note_id)
 
 
-def _unpin_or_rewind(history: History, page: PageState, a: int, b: int) -> None:
+def _pin_or_rewind(history: History, kind: int, page: PageState, a: int, b: int) -> None:
     pins = [pin for pin in history.states.pins.values() if pin.audience]
     versions = list(history.states.page_versions[page.page_id])
-    if pins and b % 2:
+    if kind == 17:
+        audience = tuple(scope for n, scope in enumerate(SCOPES) if (b + 1) >> n & 1)
+        history.pin(page.page_id, *(audience or SCOPES), depth=1 + a % 3)
+    elif pins and b % 2:
         history.unpin(pins[a % len(pins)].pin_id)
     else:
         history.rewind(page.page_id, versions[b % len(versions)])
