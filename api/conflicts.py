@@ -4,11 +4,18 @@ from uuid import UUID
 
 from api.calls import Call
 from kbstore.domain.commands import Batch, Command, EditPage
-from kbstore.errors import ConflictError, RevisionConflictError, VersionConflictError
+from kbstore.errors import (
+    ConflictError,
+    NotFoundError,
+    RevisionConflictError,
+    VersionConflictError,
+)
 from kbstore.ids import parse_uuid
 from kbstore.texts import PreparedBody
 from projections.read.activity import events, list_commits
 from projections.read.conflict import conflict_details
+from projections.read.history import history
+from projections.read.rows import is_readable, last_row
 from projections.snapshot import Snapshot, open_snapshot
 from projections.views import Json
 
@@ -39,8 +46,26 @@ def _enriched(
         expected = conflict.details.get("expectedVersion")
         if page_id is None or not isinstance(expected, int):
             return conflict
-        details = conflict_details(snapshot, page_id, expected, _body_sent(command, page_id))
+        try:
+            details = conflict_details(snapshot, page_id, expected, _body_sent(command, page_id))
+        except NotFoundError:
+            details = _details_of_deleted(snapshot, page_id)
+            if details is None:
+                raise
         return VersionConflictError(conflict.message, **{**conflict.details, **details})
+
+
+def _details_of_deleted(snapshot: Snapshot, page_id: UUID) -> dict[str, Json] | None:
+    """Of a deleted page that the caller can restore: who deleted it, and when. None of others."""
+    row = last_row(snapshot, page_id)
+    if row is None or not is_readable(snapshot, row):
+        return None
+    (deletion,) = history(snapshot, page_id, None, 1, newest_first=True).items
+    return {
+        "currentRevision": snapshot.revision,
+        "updatedBy": deletion.actor,
+        "updatedAt": deletion.at,
+    }
 
 
 def pages_changed_since(snapshot: Snapshot, revision: int) -> list[Json]:

@@ -1,6 +1,6 @@
 """Reading the log of a knowledge base in order."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import cast
 from uuid import UUID
 
@@ -65,7 +65,9 @@ class LoggedEvent(Struct, frozen=True):
         return decode_payload(self.topic, self.payload, self.originator_id, self.originator_version)
 
 
-def read_commits(connection: Connection, kb_id: UUID, first: int, last: int) -> Iterator[Commit]:
+def read_commits(
+    connection: Connection, kb_id: UUID, first: int, last: int
+) -> Generator[Commit, None, None]:
     """The commits of these revisions, both ends included, one by one."""
     values: dict[str, Value] = {"kb_id": kb_id.bytes, "first": first, "last": last}
     for row in connection.each(_COMMITS, values):
@@ -74,7 +76,7 @@ def read_commits(connection: Connection, kb_id: UUID, first: int, last: int) -> 
 
 def read_events(
     connection: Connection, kb_id: UUID, first: int, last: int
-) -> Iterator[LoggedEvent]:
+) -> Generator[LoggedEvent, None, None]:
     """The events at these positions, both ends included, one by one."""
     values: dict[str, Value] = {"kb_id": kb_id.bytes, "first": first, "last": last}
     for row in connection.each(_EVENTS, values):

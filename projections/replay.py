@@ -1,7 +1,7 @@
 """Replaying: the rows that a stretch of the log gives, written again."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from uuid import UUID
 
@@ -39,10 +39,12 @@ def replay(
             if not commits:
                 continue
             end = commits[-1].first_position + commits[-1].event_count - 1
-            stored = read_events(source, kb_id, commits[0].first_position, end)
-            for commit in commits:
-                events = [event.decode() for event in islice(stored, commit.event_count)]
-                projections.apply(target, generation, commit, commit.first_position, events, texts)
+            with closing(read_events(source, kb_id, commits[0].first_position, end)) as stored:
+                for commit in commits:
+                    events = [event.decode() for event in islice(stored, commit.event_count)]
+                    projections.apply(
+                        target, generation, commit, commit.first_position, events, texts
+                    )
         progress(last, to_revision)
 
 

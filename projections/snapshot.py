@@ -1,13 +1,11 @@
 """One state of one knowledge base as one caller may see it: what every query starts from.
 
-A snapshot is opened inside one read transaction and used up inside it. What is kept between
-snapshots is filed under hashes read in this very transaction (a configuration's text, the
-digest of the commit that last brought a new scope), so it cannot outlive its facts, whichever
-process wrote last and however many databases one process serves.
+A snapshot is opened inside one read transaction and used up inside it. Nothing of it is kept
+but what `projections.reach` keeps.
 """
 
 from collections.abc import Collection
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
@@ -15,13 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import and_, bindparam, func, select
 
-from kbstore.access import (
-    Access,
-    Caller,
-    Configuration,
-    declared_concrete_addresses,
-    load_configuration,
-)
+from kbstore.access import Access, Caller, Configuration
 from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
 from kbstore.store.catalogue import KnowledgeBase as KnowledgeBaseRow
 from kbstore.store.catalogue import find_knowledge_base as find_kb
@@ -30,7 +22,14 @@ from kbstore.store.connection import Queryable
 from kbstore.store.statements import Row, Statement, Value
 from kbstore.store.tables import commits, heads
 from kbstore.store.texts import TextReader
-from projections.caching import LruCache
+from projections.reach import (
+    Parameters,
+    access_of,
+    configuration_of,
+    configured,
+    filter_parameters,
+    scopes_written,
+)
 from projections.tables import configurations, scopes
 
 if TYPE_CHECKING:
@@ -50,12 +49,6 @@ __all__ = [
 
 RETAINED_FROM = 1
 """The oldest revision that can be read: nothing is ever dropped."""
-
-_CONFIGURATIONS_CACHED_MAX = 64
-_SCOPE_SETS_CACHED_MAX = 256
-_ACCESSES_CACHED_MAX = 1_024
-
-Parameters = dict[str, Value | Collection[Value]]
 
 
 class RevisionAt(Struct, frozen=True, kw_only=True):
@@ -182,28 +175,6 @@ _HEAD = Statement(
     )
     .where(heads.c.kb_id == bindparam("kb_id"))
 )
-_SCOPES = Statement(
-    select(scopes.c.scope).where(
-        scopes.c.kb_id == bindparam("kb_id"), scopes.c.generation == bindparam("generation")
-    )
-)
-_CONFIGURED = Statement(
-    select(configurations.c.from_revision, configurations.c.text_ref)
-    .where(
-        configurations.c.kb_id == bindparam("kb_id"),
-        configurations.c.generation == bindparam("generation"),
-        configurations.c.from_revision <= bindparam("revision"),
-    )
-    .order_by(configurations.c.from_revision.desc())
-    .limit(1)
-)
-_CONFIGURATION = Statement(
-    select(configurations.c.configuration).where(
-        configurations.c.kb_id == bindparam("kb_id"),
-        configurations.c.generation == bindparam("generation"),
-        configurations.c.from_revision == bindparam("revision"),
-    )
-)
 _COMMITTED_AT = Statement(
     select(commits.c.committed_at).where(
         commits.c.kb_id == bindparam("kb_id"), commits.c.revision == bindparam("revision")
@@ -234,18 +205,18 @@ def open_snapshot(
         revision = head.revision
     _check_revision(revision, head.revision)
     text_ref = cast(bytes | None, row[6])
-    now = _configuration(connection, head, head.configured_at, text_ref)
+    now = configuration_of(connection, head, head.configured_at, text_ref)
     then, configured_at = now, head.configured_at
     if revision < head.configured_at:
-        configured_at, text_ref_then = _configured(connection, head, revision)
-        then = _configuration(connection, head, configured_at, text_ref_then)
-    written = _scopes_written(connection, head, cast(bytes | None, row[7]))
+        configured_at, text_ref_then = configured(connection, head, revision)
+        then = configuration_of(connection, head, configured_at, text_ref_then)
+    written = scopes_written(connection, head, cast(bytes | None, row[7]))
     return Snapshot(
         connection=connection,
         kb_id=kb_id,
         head=head,
         revision=revision,
-        access=_access(now, caller, written),
+        access=access_of(now, caller, written),
         scopes_written=written,
         configuration_now=now,
         configuration=then,
@@ -300,68 +271,3 @@ def _check_revision(revision: int, newest: int) -> None:
             revision=revision,
             retainedFrom=RETAINED_FROM,
         )
-
-
-def _configured(connection: Queryable, head: Head, revision: int) -> tuple[int, bytes | None]:
-    """The revision that made the configuration in force, and the reference to its text."""
-    row = connection.one(_CONFIGURED, _keys(head, revision))
-    return (cast(int, row[0]), cast(bytes, row[1])) if row else (0, None)
-
-
-_configurations: LruCache[bytes, Configuration] = LruCache(_CONFIGURATIONS_CACHED_MAX)
-_scope_sets: LruCache[bytes, frozenset[str]] = LruCache(_SCOPE_SETS_CACHED_MAX)
-
-
-def _configuration(
-    connection: Queryable, head: Head, revision: int, text_ref: bytes | None
-) -> Configuration:
-    if text_ref is None:
-        return Configuration.empty()
-    # The reference holds the salted hash of the text: equal references mean equal texts.
-    found = _configurations.get(text_ref)
-    if found is None:
-        row = connection.one(_CONFIGURATION, _keys(head, revision))
-        assert row is not None, "a configuration row has a text"
-        found = load_configuration(cast(str, row[0]), "json")
-        _configurations.put(text_ref, found)
-    return found
-
-
-def _scopes_written(connection: Queryable, head: Head, digest: bytes | None) -> frozenset[str]:
-    """Every scope that ever had a written page.
-
-    `digest` is that of the commit which brought the newest of them. Digests chain, so it
-    stands for the whole history up to there, and no scope came since.
-    """
-    if digest is None:
-        return frozenset()
-    found = _scope_sets.get(digest)
-    if found is None:
-        rows = connection.all(_SCOPES, {"kb_id": head.kb_id.bytes, "generation": head.generation})
-        found = frozenset(cast(str, row[0]) for row in rows)
-        _scope_sets.put(digest, found)
-    return found
-
-
-@lru_cache(maxsize=_ACCESSES_CACHED_MAX)
-def _access(configuration: Configuration, caller: Caller, written: frozenset[str]) -> Access:
-    declared = declared_concrete_addresses(configuration)
-    return Access(configuration, caller, written.union(declared, caller.held))
-
-
-@lru_cache(maxsize=_ACCESSES_CACHED_MAX)
-def filter_parameters(access: Access, written: frozenset[str]) -> Parameters:
-    """Who reads or owns every scope that has pages is asked for none of them by name."""
-    reads_all = written <= access.readable
-    owned = access.readable if access.is_auditor else access.owned
-    owns_all = written <= owned
-    return {
-        "reads_all": int(reads_all),
-        "owns_all": int(owns_all),
-        "readable": () if reads_all else tuple(written & access.readable),
-        "owned": () if owns_all else tuple(written & owned),
-    }
-
-
-def _keys(head: Head, revision: int) -> Parameters:
-    return {"kb_id": head.kb_id.bytes, "generation": head.generation, "revision": revision}

@@ -5,6 +5,7 @@ serve a whole run. `KnowledgeBase.nothing_written()` holds every table that a wr
 against what it was before.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -19,6 +20,7 @@ from kbstore.domain.preparing import prepare_body
 from kbstore.service import CommandRequest, Outcome
 from kbstore.store.commits import Origin
 from kbstore.store.idempotency import Claim
+from kbstore.store.transaction import WriteTransaction
 from kbstore.texts import PreparedBody, PreparedText, prepare_text
 from projections.tables import CURRENT
 
@@ -45,6 +47,7 @@ access = [{ principal = "self", role = "owner" }]
 """Holding `org:acme` owns `org:acme` and its teams, and sees nothing of `vault:acme`."""
 
 _WRITTEN_TABLES = ("heads", "commits", "events", "texts", "idempotency", "pages", "page_versions")
+HELD_SECONDS_MAX = 60
 _slugs = count(1)
 
 
@@ -117,6 +120,25 @@ class KnowledgeBase:
 
     def body(self, value: str) -> PreparedBody:
         return prepare_body(value, self.services.commands.ids)
+
+    @contextmanager
+    def writer_held(self) -> Iterator[WriteTransaction]:
+        """The writer's thread stands still in an open transaction for the length of the block."""
+        entered, leave = threading.Event(), threading.Event()
+        held: list[WriteTransaction] = []
+
+        def hold(transaction: WriteTransaction) -> None:
+            held.append(transaction)
+            entered.set()
+            assert leave.wait(HELD_SECONDS_MAX)
+
+        future = self.services.commands.writer.submit(self.id, hold)
+        assert entered.wait(HELD_SECONDS_MAX)
+        try:
+            yield held[0]
+        finally:
+            leave.set()
+            future.result()
 
     # --- the file -------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
 class World(Struct):
-    """a/b, a/c, taken, gone (deleted), merged (into taken), and a page of another scope."""
+    """a/b, a/c, taken, gone (deleted), merged (into absorber), and a page of another scope."""
 
     a: Page
     b: Page
@@ -21,6 +21,7 @@ class World(Struct):
     taken: Page
     gone: Page
     merged: Page
+    absorber: Page
     team: Page
 
 
@@ -44,10 +45,11 @@ def world(ana: Client) -> World:
         taken=ana.made("taken"),
         gone=ana.made("gone"),
         merged=ana.made("merged"),
+        absorber=ana.made("absorber"),
         team=ana.made("t", scope=TEAM),
     )
     ana.delete(pages.gone.id)
-    ana.merge(pages.merged.id, pages.taken.id)
+    ana.merge(pages.merged.id, pages.absorber.id)
     return pages
 
 
@@ -64,6 +66,10 @@ CASES = {
         "move", lambda w: w.taken, lambda w: {"parent": w.a.id, "key": "b"}, 409, "KEY_TAKEN",
         lambda w: {"pageId": w.b.id, "parentId": w.a.id},
     ),
+    "stale version of a deleted page": Case(
+        "restore", lambda w: w.gone, lambda w: {}, 409, "VERSION_CONFLICT",
+        lambda w: {"pageId": w.gone.id, "updatedBy": "user:ana"},
+    ),
     "stale version": Case(
         "move", lambda w: w.b, lambda w: {"key": "new"}, 409, "VERSION_CONFLICT",
         lambda w: {"pageId": w.b.id},
@@ -78,7 +84,7 @@ CASES = {
     ),
     "merged parent": Case(
         "move", lambda w: w.a, lambda w: {"parent": w.merged.id}, 404, "PARENT_NOT_FOUND",
-        lambda w: {"parentId": w.merged.id, "mergedInto": w.taken.id},
+        lambda w: {"parentId": w.merged.id, "mergedInto": w.absorber.id},
     ),
     "parent of another scope": Case(
         "move", lambda w: w.a, lambda w: {"parent": w.team.id}, 422, "VALIDATION_ERROR",
@@ -119,7 +125,7 @@ def test_each_reason_has_its_code_and_names_the_pages(
     kb: KnowledgeBase, ana: Client, world: World, name: str, door: Door
 ) -> None:
     case = CASES[name]
-    if case.code == "VERSION_CONFLICT":
+    if name == "stale version":
         ana.edit(case.page(world).id, "*", body="newer\n")
     with kb.nothing_written():
         answer = door(ana, case.op, case.page(world).id, 1, case.fields(world))

@@ -1,14 +1,15 @@
 """A server on a free port of this machine, over a database of its own."""
 
 from collections.abc import Iterator, MutableMapping
-from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 import structlog
 
-from tests.http.world import World, served_world
+from api.wiring import Services, open_services
+from tests.http.world import World, serve
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -23,10 +24,19 @@ def _drop(logger: Any, method: str, event: MutableMapping[str, Any]) -> dict[str
     raise structlog.DropEvent
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Services, str]]:
+    """One server for all tests: each has a knowledge base of its own on it."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('served') / 'kb.sqlite'}"
+    with open_services(url) as services, serve(services) as address:
+        yield services, address
+
+
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with served_world(tmp_path) as world:
-        yield world
+def world(server: tuple[Services, str]) -> Iterator[World]:
+    world = World(*server, slug=f"kb-{uuid4()}")
+    yield world
+    world.close()
 
 
 @pytest.fixture

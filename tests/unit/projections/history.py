@@ -110,7 +110,10 @@ class History:
         head = lock_head(self.connection, self.kb_id)
         assert head is not None
         transaction = WriteTransaction(self.connection, head, self.projections, self.clock)
-        self._open = transaction.begin_commit(Origin(actor=actor, message="why"))
+        origin = Origin(
+            actor=actor, run="run-1", tool_call="call-1", message="why", occurred_at=START
+        )
+        self._open = transaction.begin_commit(origin)
         try:
             yield head.revision + 1
             if self._open.event_count:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Table
+
 from kbstore.store.connection import Connection
 from projections.checksum import TABLES, content_columns
 from tests.unit.projections.history import History
@@ -60,3 +62,25 @@ def rows_of(history: History, table: str, **where: object) -> list[dict[str, Any
     wanted = {k: v.bytes if isinstance(v, UUID) else v for k, v in where.items()}
     rows = all_rows(history.connection, history.kb_id, 1)[table]
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def change_last(history: History, table: Table, column: str) -> None:
+    """Changes a byte, or a number, in the last row that has a value in the column."""
+    raw = history.connection.raw
+    key = [f'"{c.name}"' for c in table.primary_key.columns]
+    row = raw.execute(
+        f'SELECT "{column}", {", ".join(key)} FROM {table.name} WHERE "{column}" IS NOT NULL'
+        f" ORDER BY {', '.join(key)} DESC LIMIT 1"
+    ).fetchone()
+    assert row is not None, f"nothing stands in {table.name}.{column}"
+    where = " AND ".join(f"{name} = ?" for name in key)
+    raw.execute(f'UPDATE {table.name} SET "{column}" = ? WHERE {where}', (_other(row[0]), *row[1:]))
+
+
+def _other(value: object) -> object:
+    if isinstance(value, int):
+        return value ^ 1024
+    if isinstance(value, str):
+        return value[:-1] + chr(ord(value[-1]) ^ 1) if value else "x"
+    assert isinstance(value, bytes)
+    return value[:-1] + bytes([value[-1] ^ 1])

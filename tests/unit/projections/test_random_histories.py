@@ -2,9 +2,11 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import UUID
 
 from hypothesis import given, settings
 
+from kbstore.domain.events import Links
 from kbstore.domain.state import PageState
 from projections.projector import Projections
 from projections.replay import replay
@@ -103,25 +105,22 @@ def _check_links(history: History, live: dict[str, list[dict[str, object]]]) -> 
     """Current rows are those of the texts of live pages, led on to where merges end."""
     states = history.states
     expected = set()
-    sources = [(page.page_id, None, page.links) for page in states.live()]
+    sources: list[tuple[UUID, UUID | None, Links | None]] = [
+        (page.page_id, None, page.links) for page in states.live()
+    ]
     sources += [
-        (note.page_id, note.note_id, note.links)  # type: ignore[misc]
+        (note.page_id, note.note_id, note.links)
         for note in states.notes.values()
         if not note.removed and states.pages[note.page_id].is_live
     ]
     for page_id, note_id, links in sources:
+        bound = dict(links.bound if links else ())
         for index, target in enumerate(history.targets_of(links)):
-            bound = dict(links.bound).get(index) if links else None
-            into = states.pages[bound].merged_into or bound if bound else None
-            expected.add(
-                (
-                    page_id.bytes,
-                    note_id.bytes if note_id else None,
-                    index,
-                    target,
-                    into.bytes if into else None,
-                )
-            )
+            page = states.pages.get(bound.get(index, page_id))
+            assert page is not None
+            into = (page.merged_into or page.page_id).bytes if index in bound else None
+            note = note_id.bytes if note_id else None
+            expected.add((page_id.bytes, note, index, target, into))
     found = [
         (r["source_page"], r["source_note"], r["ordinal"], r["target"], r["target_page"])
         for r in live["links"]

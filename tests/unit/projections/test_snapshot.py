@@ -1,5 +1,6 @@
 """Opening snapshots, and what is kept between them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,8 +16,10 @@ from tests.unit.projections.read.world import ANA, ORG, ROOT, VAULT, World
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.close()
 
 
 def test_a_snapshot_is_of_the_head_or_of_a_revision_there_was(world: World) -> None:
@@ -68,6 +71,8 @@ def test_equal_ids_in_two_databases_are_kept_apart(tmp_path: Path) -> None:
         assert page_by_ref(snapshot, "org:acme#top").id == top
     with reader.reading(), pytest.raises(NotFoundError):
         page_by_ref(open_snapshot(reader, first.kb_id, ANA), "org:acme#top")
+    for world in worlds:
+        world.close()
 
 
 def test_a_time_names_the_last_revision_up_to_it(world: World) -> None:

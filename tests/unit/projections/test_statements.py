@@ -57,7 +57,7 @@ class CountingProjections(Projections):
         self._connection = connection
         self.last = 0
 
-    def apply(self, *arguments: object) -> None:  # type: ignore[override]
+    def apply(self, *arguments: object) -> None:
         self._connection.count, self._connection.on = 0, True
         super().apply(*arguments)  # type: ignore[arg-type]
         self._connection.on = False
