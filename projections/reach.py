@@ -1,4 +1,4 @@
-"""What a snapshot's reader reaches: configurations, known scopes, access, kept between reads.
+"""What a snapshot's reader reaches: configurations and known scopes, kept between reads.
 
 All that is kept is filed under hashes that were read in the transaction at hand, so nothing
 can outlive its facts, whichever process wrote last and however many databases one serves.
@@ -10,13 +10,7 @@ from typing import cast
 
 from sqlalchemy import bindparam, select
 
-from kbstore.access import (
-    Access,
-    Caller,
-    Configuration,
-    declared_concrete_addresses,
-    load_configuration,
-)
+from kbstore.access import Access, Configuration, load_configuration
 from kbstore.store.commits import Head
 from kbstore.store.connection import Queryable
 from kbstore.store.statements import Statement, Value
@@ -25,7 +19,7 @@ from projections.tables import configurations, scopes
 
 _CONFIGURATIONS_CACHED_MAX = 64
 _SCOPE_SETS_CACHED_MAX = 256
-_ACCESSES_CACHED_MAX = 1_024
+_FILTERS_CACHED_MAX = 1_024
 
 Parameters = dict[str, Value | Collection[Value]]
 
@@ -94,13 +88,7 @@ def scopes_written(connection: Queryable, head: Head, digest: bytes | None) -> f
     return found
 
 
-@lru_cache(maxsize=_ACCESSES_CACHED_MAX)
-def access_of(configuration: Configuration, caller: Caller, written: frozenset[str]) -> Access:
-    declared = declared_concrete_addresses(configuration)
-    return Access(configuration, caller, written.union(declared, caller.held))
-
-
-@lru_cache(maxsize=_ACCESSES_CACHED_MAX)
+@lru_cache(maxsize=_FILTERS_CACHED_MAX)
 def filter_parameters(access: Access, written: frozenset[str]) -> Parameters:
     """Who reads or owns every scope that has pages is asked for none of them by name."""
     reads_all = written <= access.readable

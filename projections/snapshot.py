@@ -15,16 +15,14 @@ from sqlalchemy import and_, bindparam, func, select
 
 from kbstore.access import Access, Caller, Configuration
 from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
-from kbstore.store.catalogue import KnowledgeBase as KnowledgeBaseRow
-from kbstore.store.catalogue import find_knowledge_base as find_kb
 from kbstore.store.commits import Head
 from kbstore.store.connection import Queryable
 from kbstore.store.statements import Row, Statement, Value
 from kbstore.store.tables import commits, heads
 from kbstore.store.texts import TextReader
+from kbstore.surroundings import access_of
 from projections.reach import (
     Parameters,
-    access_of,
     configuration_of,
     configured,
     filter_parameters,
@@ -38,11 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RETAINED_FROM",
-    "KnowledgeBaseRow",
     "Parameters",
     "RevisionAt",
     "Snapshot",
-    "find_kb",
     "open_snapshot",
     "revision_at",
 ]

@@ -8,10 +8,11 @@ import pytest
 
 from kbstore.access import Caller
 from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
+from kbstore.store.catalogue import find_knowledge_base
 from projections.caching import LruCache
 from projections.read.pages import page_by_ref
 from projections.read.scopes import list_scopes
-from projections.snapshot import find_kb, open_snapshot, revision_at
+from projections.snapshot import open_snapshot, revision_at
 from tests.unit.projections.read.world import ANA, ORG, ROOT, VAULT, World
 
 
@@ -93,12 +94,12 @@ def test_a_time_names_the_last_revision_up_to_it(world: World) -> None:
 
 def test_a_knowledge_base_is_found_by_id_or_slug(world: World) -> None:
     reader = world.database.reader()
-    found = find_kb(reader, "handbook")
+    found = find_knowledge_base(reader, "handbook")
     assert found is not None
     assert found.kb_id == world.kb_id
-    assert find_kb(reader, f"knowledge-base-{world.kb_id}") == found
-    assert find_kb(reader, str(world.kb_id)) == found
-    assert find_kb(reader, "nothing") is None
+    assert find_knowledge_base(reader, f"knowledge-base-{world.kb_id}") == found
+    assert find_knowledge_base(reader, str(world.kb_id)) == found
+    assert find_knowledge_base(reader, "nothing") is None
 
 
 def test_a_cache_keeps_what_was_used_last() -> None:
