@@ -3,17 +3,14 @@
 from litestar.types import HTTPScope, Receive
 from msgspec import Struct
 
-from api.answers import Answer
-from api.authentication import Identity, authenticate
+from api.authentication import authenticate
 from api.pool import ReadPool
+from api.repeats import Key, Repeats
 from api.running import RunningClaims
 from api.settings import Settings
 from api.wiring import Services
 from kbstore.access import Caller
 from kbstore.store.catalogue import KnowledgeBase
-from projections.caching import LruCache
-
-PageCache = LruCache[tuple[object, ...], Answer]
 
 
 class Server:
@@ -23,7 +20,7 @@ class Server:
         self.services = services
         self.settings = settings
         self.pool = ReadPool(settings.reader_threads, settings.waiting_reads_max)
-        self.pages: PageCache = LruCache(settings.page_cache_bytes, lambda a: len(a.body) + 1_024)
+        self.repeats = Repeats(services.database, settings.answer_cache_bytes)
         self.running = RunningClaims()
 
     def close(self) -> None:
@@ -46,10 +43,13 @@ class Call(Struct, frozen=True):
         return method
 
 
-def open_call(server: Server, scope: HTTPScope, receive: Receive) -> Call:
+def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key) -> Call:
     """The call behind a request; raises as `authenticate` does."""
     path: dict[str, str] = scope["path_params"]
-    identity: Identity = authenticate(server.services.database.reader(), scope, path["kb"])
+    identity = server.repeats.identity(key, path["kb"])
+    if identity is None:
+        identity = authenticate(server.services.database.reader(), scope, path["kb"])
+        server.repeats.keep_identity(key, path["kb"], identity)
     scope["state"]["logged"] = {
         "kb": identity.kb.slug,
         "principal": identity.caller.principal,

@@ -49,9 +49,10 @@ def _enriched(
         try:
             details = conflict_details(snapshot, page_id, expected, _body_sent(command, page_id))
         except NotFoundError:
-            details = _details_of_deleted(snapshot, page_id)
-            if details is None:
+            deleted = _details_of_deleted(snapshot, page_id)
+            if deleted is None:
                 raise
+            details = deleted
         return VersionConflictError(conflict.message, **{**conflict.details, **details})
 
 

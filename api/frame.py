@@ -4,7 +4,9 @@ Each request gets an id (its own `x-request-id` when that is well-formed), each 
 it and is never guessed at by a browser, and each leaves one line in the log.
 """
 
+import itertools
 import re
+import secrets
 import time
 
 import structlog
@@ -12,7 +14,6 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from api.errors import error_answer
-from kbstore.ids import IdSource, SystemIds
 
 log = structlog.get_logger(__name__)
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
@@ -22,9 +23,10 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 class Frame:
     """Wraps the application that routes requests."""
 
-    def __init__(self, app: ASGIApp, ids: IdSource | None = None) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._ids = ids or SystemIds()
+        self._prefix = secrets.token_hex(8)
+        self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -67,4 +69,4 @@ class Frame:
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 return value.decode()
-        return str(self._ids.new_id())
+        return f"{self._prefix}-{next(self._numbers)}"

@@ -15,7 +15,6 @@ from api.reading import (
     Moment,
     State,
     await_revision,
-    conditional,
     in_snapshot,
     moment_of,
     represent,
@@ -129,7 +128,7 @@ async def read_list(
     def work() -> Answer:
         return in_snapshot(call, moment, use)
 
-    return conditional(call, await call.server.pool.run(work) if walk.is_long else work())
+    return await call.server.pool.run(work) if walk.is_long else work()
 
 
 def _check_place(state: State, place: Place | None, walk: Walk, is_pinned: bool) -> None:

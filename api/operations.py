@@ -14,6 +14,8 @@ from api.answers import Answer
 from api.bodies import Body
 from api.calls import Call, Server, open_call
 from api.parameters import Parameters, parse_parameters
+from api.reading import conditional
+from api.repeats import Kept
 from api.write import Write
 from api.writing import WriteRules, answer_write
 from kbstore.domain.commands import Command
@@ -98,8 +100,16 @@ def reads(
 
     def make(handler: Callable[[Call, P], Awaitable[Answer]]) -> Operation:
         async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
-            call = open_call(server, scope, receive)
-            return await handler(call, parse_parameters(scope["query_string"], parameters))
+            repeats = server.repeats
+            key = repeats.key(scope)
+            kept = repeats.answer(key)
+            if kept is None:
+                call = open_call(server, scope, receive, key)
+                given = parse_parameters(scope["query_string"], parameters)
+                kept = Kept(await handler(call, given), scope["state"]["logged"])
+                repeats.keep(key, kept)
+            scope["state"]["logged"] = kept.logged
+            return conditional(scope, kept.answer)
 
         return Operation(
             name=name,
@@ -139,7 +149,8 @@ def writes(
                 given = parse_parameters(scope["query_string"], parameters)
                 return await handler(write, given, body.of(write.value))
 
-            return await answer_write(open_call(server, scope, receive), rules, command_of)
+            call = open_call(server, scope, receive, server.repeats.key(scope))
+            return await answer_write(call, rules, command_of)
 
         conditional: Errors = (PreconditionRequiredError, VersionConflictError)
         return Operation(

@@ -53,9 +53,10 @@ def parse_parameters(query: bytes, kind: type[P]) -> P:
     Raises ValidationError for the parameter: reason `unknown`, `repeated`, `notUtf8`,
     `notAnInteger`, `notABoolean`, or those of `validation_error`.
     """
-    converters = _converters(kind)
     if not query:
-        return validated({}, kind)
+        nothing: P = _nothing_given(kind)
+        return nothing
+    converters = _converters(kind)
     values: dict[str, object] = {}
     for name, text in _pairs(query):
         convert = converters.get(name)
@@ -66,10 +67,15 @@ def parse_parameters(query: bytes, kind: type[P]) -> P:
         if name in values:
             raise ValidationError(f"{name} stands twice.", field=name, reason="repeated")
         values[name] = convert(text, name)
-    return validated(values, kind)
+    return _validated(values, kind)
 
 
-def validated(values: dict[str, object], kind: type[P]) -> P:
+@lru_cache(maxsize=256)
+def _nothing_given(kind: type[P]) -> P:
+    return _validated({}, kind)
+
+
+def _validated(values: dict[str, object], kind: type[P]) -> P:
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

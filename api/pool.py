@@ -1,8 +1,9 @@
 """Where reads go that may take longer than a few milliseconds: never into the event loop."""
 
 import asyncio
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from kbstore.errors import OverloadedError
@@ -15,27 +16,28 @@ class ReadPool:
 
     def __init__(self, threads: int, waiting_max: int) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="kbstore-reader")
-        self._running_max = threads + waiting_max
-        self._running = 0
+        self._accepted_max = threads + waiting_max
+        self._accepted = 0
+        self._lock = threading.Lock()
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises; OverloadedError at once when too many wait.
 
-        Called from one event loop alone. Work whose caller has gone still runs to its end.
+        Work that has begun runs to its end, and counts until then, also when nobody waits for
+        it any more.
         """
-        if self._running >= self._running_max:
-            raise OverloadedError("Too many long reads are waiting; try again.")
-        self._running += 1
-        future = asyncio.get_running_loop().run_in_executor(self._executor, work)
+        with self._lock:
+            if self._accepted >= self._accepted_max:
+                raise OverloadedError("Too many long reads are waiting; try again.")
+            self._accepted += 1
+        future = self._executor.submit(work)
         future.add_done_callback(self._ended)
-        return await future
+        return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Finishes what was accepted."""
         self._executor.shutdown(wait=True)
 
-    def _ended(self, future: asyncio.Future[T]) -> None:
-        self._running -= 1
-        if not future.cancelled():
-            # Whoever waits for it sees the exception; nobody may be waiting any more.
-            future.exception()
+    def _ended(self, future: Future[T]) -> None:
+        with self._lock:
+            self._accepted -= 1

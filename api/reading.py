@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from uuid import UUID
 
+from litestar.types import HTTPScope
 from msgspec import UNSET, Struct, UnsetType
 
 from api.answers import NO_CACHE, Answer, encode, entity_tag
@@ -123,34 +124,7 @@ async def read(call: Call, at: AtRevision, query: Query, *, is_long: bool = Fals
     def work() -> Answer:
         return in_snapshot(call, moment, lambda state: represent(state, query(state)))
 
-    return conditional(call, await call.server.pool.run(work) if is_long else work())
-
-
-async def read_page(call: Call, at: AtRevision, target: str | UUID, query: Query) -> Answer:
-    """As `read`, for one page: its encoded answer is kept while the head stays where it is.
-
-    `target` names the page among all that such queries answer.
-    """
-    moment = moment_of(call, at)
-    await await_revision(call, at.min_revision)
-
-    def answer(state: State) -> Answer:
-        snapshot = state.snapshot
-        # The digest stands for the whole history of this knowledge base up to its head.
-        key = (
-            snapshot.head.digest,
-            snapshot.revision,
-            state.final,
-            target,
-            snapshot.access.fingerprint,
-        )
-        kept = call.server.pages.get(key)
-        if kept is None:
-            kept = represent(state, query(state))
-            call.server.pages.put(key, kept)
-        return kept
-
-    return conditional(call, in_snapshot(call, moment, answer))
+    return await call.server.pool.run(work) if is_long else work()
 
 
 def represent(state: State, found: Found, status: int = 200) -> Answer:
@@ -165,9 +139,9 @@ def represent(state: State, found: Found, status: int = 200) -> Answer:
     return Answer(status, body, headers)
 
 
-def conditional(call: Call, answer: Answer) -> Answer:
+def conditional(scope: HTTPScope, answer: Answer) -> Answer:
     """The answer, or 304 when `If-None-Match` names the very representation."""
-    given = text_header(call.scope, b"if-none-match")
+    given = text_header(scope, b"if-none-match")
     if given is None:
         return answer
     tag = next((value for name, value in answer.headers if name == b"etag"), b"").decode()

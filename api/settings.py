@@ -14,7 +14,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How one server serves. Each default is the limit of that name; a test may lower it.
 
     `reader_threads` run the reads that may take longer than a few milliseconds, of which
-    `waiting_reads_max` may wait; `page_cache_bytes` bounds the encoded pages kept.
+    `waiting_reads_max` may wait; `answer_cache_bytes` bounds the encoded answers
+    kept while nothing is written.
     """
 
     request_bytes_max: int = REQUEST_BYTES_MAX
@@ -23,4 +24,4 @@ class Settings(Struct, frozen=True, kw_only=True):
     idempotency_wait_seconds_max: float = IDEMPOTENCY_WAIT_SECONDS_MAX
     reader_threads: int = 4
     waiting_reads_max: int = 256
-    page_cache_bytes: int = 64 * 1024 * 1024
+    answer_cache_bytes: int = 64 * 1024 * 1024

@@ -14,8 +14,8 @@ from kbstore.text import clean_body, clean_description, clean_name, clean_note_t
 from kbstore.texts import PreparedBody, PreparedText, prepare_text
 from projections.views import Json
 
-INLINE_CHARACTERS_MAX = 64 * 1024
-"""Longer bodies are analysed outside the event loop."""
+INLINE_CHARACTERS_MAX = 2 * 1024
+"""Longer bodies are analysed outside the event loop: dense Markdown takes a millisecond a KiB."""
 
 _IF_MATCH = re.compile(r'"([0-9]{1,15})(?:-[\x21\x23-\x7e]*)?"')
 

@@ -41,7 +41,8 @@ def parse_time(value: str, field: str) -> int:
     if not _TIME_CHARACTERS_MIN <= len(value) <= _TIME_CHARACTERS_MAX:
         raise _invalid(value, field, "notATime")
     try:
-        moment = datetime.fromisoformat(value)
+        # RFC 3339 allows "t" and "z", the library does not.
+        moment = datetime.fromisoformat(value.upper())
     except ValueError:
         raise _invalid(value, field, "notATime") from None
     if moment.tzinfo is None:

@@ -185,9 +185,11 @@ class Client:
         match: Version | None = None,
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
-        **query: object,
+        query: Mapping[str, object] | None = None,
+        **more: object,
     ) -> Answer:
-        """Sends a request; `match` becomes `If-Match`, `key` the `Idempotency-Key`."""
+        """Sends a request; `match` becomes `If-Match`, `key` the `Idempotency-Key`, `query` and
+        `more` the query."""
         sent = dict(headers or {})
         if match is not None:
             sent["if-match"] = f'"{match}"' if isinstance(match, int) else match
@@ -196,7 +198,8 @@ class Client:
         if body is not None:
             sent.setdefault("content-type", "application/json")
         content = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
-        parameters = {name: _query_value(value) for name, value in query.items()}
+        given = {**(query or {}), **more}
+        parameters = {name: _query_value(value) for name, value in given.items()}
         response = self._http.request(
             method, self.base + path, content=content, headers=sent, params=parameters
         )
@@ -204,16 +207,15 @@ class Client:
 
     # --- writes -----------------------------------------------------------------------------
 
-    def create(self, key: str | None = None, *, idempotency: str | None = None, **fields: object) -> Answer:
+    def create(
+        self, key: str | None = None, *, idempotency: str | None = None, **fields: object
+    ) -> Answer:
         """Creates a page in org:acme, named like its key."""
-        body = {"scope": SCOPE, "name": key or "Page", **fields}
-        if key is not None:
-            body["key"] = key
-        return self.ask("POST", "/pages", body, key=idempotency)
+        return self.ask("POST", "/pages", _creation(key, fields), key=idempotency)
 
     def made(self, key: str | None = None, **fields: object) -> Page:
         """The page that `create` makes."""
-        answer = self.create(key, **fields)
+        answer = self.ask("POST", "/pages", _creation(key, fields))
         assert answer.status == 201, answer.raw
         return answer.page
 
@@ -239,7 +241,7 @@ class Client:
 
     def delete(self, page: str, match: Version | None = "*", *, subtree: bool = False) -> Answer:
         query = {"subtree": True} if subtree else {}
-        return self.ask("DELETE", f"/pages/{page}", match=match, **query)
+        return self.ask("DELETE", f"/pages/{page}", match=match, query=query)
 
     def commit(self, *operations: Mapping[str, object], **more: object) -> Answer:
         """Several operations as one commit."""
@@ -248,16 +250,16 @@ class Client:
     # --- reads ------------------------------------------------------------------------------
 
     def page(self, page: str, **query: object) -> Page:
-        return self.ask("GET", f"/pages/{page}", **query).read(_Read).page
+        return self.ask("GET", f"/pages/{page}", query=query).read(_Read).page
 
     def at(self, ref: str, **query: object) -> Answer:
-        return self.ask("GET", "/pages", ref=ref, **query)
+        return self.ask("GET", "/pages", query=query, ref=ref)
 
     def page_at(self, ref: str, **query: object) -> Page:
         return self.at(ref, **query).read(_Read).page
 
     def part(self, path: str, **query: object) -> Part:
-        return self.ask("GET", path, **query).read(Part)
+        return self.ask("GET", path, query=query).read(Part)
 
     def items(self, path: str, kind: type[T], **query: object) -> list[T]:
         """The whole list, walked by its cursors."""
@@ -304,6 +306,11 @@ def asking_at(url: str, kb: KnowledgeBase) -> Iterator[Ask]:
     finally:
         for client in clients:
             client.close()
+
+
+def _creation(key: str | None, fields: Mapping[str, object]) -> dict[str, object]:
+    body = {"scope": SCOPE, "name": key or "Page", **fields}
+    return body if key is None else {**body, "key": key}
 
 
 def _query_value(value: object) -> str:

@@ -75,9 +75,13 @@ class KnowledgeBase:
         self.slug = f"kb-{next(_slugs)}"
         commands = services.commands
         self.id = commands.create_knowledge_base(self.slug, Origin(actor="user:root"))
+        self.configure(configuration)
+
+    def configure(self, configuration: str) -> None:
+        """Another configuration, written as TOML."""
         text = dump_configuration(load_configuration(configuration, "toml"))
         self.run(
-            Configure(configuration=prepare_text(text, commands.ids)),
+            Configure(configuration=self.text(text)),
             Caller(principal="user:root", grants=frozenset({"admin"})),
         )
 

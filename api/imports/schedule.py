@@ -47,11 +47,9 @@ class _Schedule:
         self.ready = deque(targets)
         self.waiting: dict[Handle, list[Handle]] = {}
         self.parked: set[Handle] = set()
-        top = {fold_key(spot.key) for spot in targets.values() if spot and spot.key}
+        # Nobody waits for a key that is free at the top: whoever needs it has it by then.
         self.spare_keys = (
-            key
-            for number in count(1)
-            if (key := f"moving-{number}") not in top and self.work.child(None, key) is None
+            key for number in count(1) if self.work.child(None, key := f"moving-{number}") is None
         )
 
     def run(self) -> list[Step]:

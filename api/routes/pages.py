@@ -11,7 +11,7 @@ from api.calls import Call
 from api.operations import reads, writes
 from api.parameters import AtRevision, Parameters
 from api.ranges import RangeBody, edit_by_range
-from api.reading import Found, State, page_id_of, read_page
+from api.reading import Found, State, page_id_of, read
 from api.representations import PageRead, PageWritten
 from api.write import Write
 from api.writing import WriteRules, needs
@@ -110,7 +110,7 @@ async def find_page(call: Call, given: FindPage) -> Answer:
         view = page_by_ref(state.snapshot, given.ref)
         return Found(PageRead(revision=state.revision, final=state.final, page=view), view.version)
 
-    return await read_page(call, given, given.ref, query)
+    return await read(call, given, query)
 
 
 @reads(
@@ -127,7 +127,7 @@ async def read_one_page(call: Call, given: AtRevision) -> Answer:
         view = page(state.snapshot, page_id)
         return Found(PageRead(revision=state.revision, final=state.final, page=view), view.version)
 
-    return await read_page(call, given, page_id, query)
+    return await read(call, given, query)
 
 
 @writes(

@@ -75,6 +75,7 @@ commits = Table(
     Column("digest", LargeBinary(32), nullable=False),
     PrimaryKeyConstraint("kb_id", "revision"),
     Index("commits_by_time", "kb_id", "committed_at", "revision"),
+    sqlite_with_rowid=False,
 )
 
 events = Table(
@@ -88,6 +89,7 @@ events = Table(
     Column("payload", LargeBinary, nullable=False),
     PrimaryKeyConstraint("kb_id", "position"),
     UniqueConstraint("kb_id", "originator_id", "originator_version"),
+    sqlite_with_rowid=False,
 )
 
 texts = Table(

@@ -115,31 +115,37 @@ class OpenCommit:
                 events,
                 transaction.texts,
             )
-        if any(isinstance(event, KnowledgeBaseConfigured) for event in events):
-            self._configured = True
+        self._note_configuration(events)
 
     def append_stored(self, stored_events: Sequence[StoredEvent]) -> list[int]:
         """Stores and projects events that come in stored form; their texts exist already."""
         transaction = self._transaction
         positions = self.insert(stored_events)
         if transaction.projections is not None:
+            events = [
+                decode_payload(
+                    stored.topic,
+                    stored.state,
+                    UUID(str(stored.originator_id)),
+                    stored.originator_version,
+                )
+                for stored in stored_events
+            ]
             transaction.projections.apply(
                 transaction.connection,
                 transaction.head.generation,
                 self.commit,
                 positions[0],
-                [
-                    decode_payload(
-                        stored.topic,
-                        stored.state,
-                        UUID(str(stored.originator_id)),
-                        stored.originator_version,
-                    )
-                    for stored in stored_events
-                ],
+                events,
                 transaction.texts,
             )
+            self._note_configuration(events)
         return positions
+
+    def _note_configuration(self, events: Sequence[Event]) -> None:
+        """The head names the revision of the newest configuration: sealing moves it."""
+        if any(isinstance(event, KnowledgeBaseConfigured) for event in events):
+            self._configured = True
 
     def insert(self, stored_events: Sequence[StoredEvent]) -> list[int]:
         """Inserts stored events at the next positions; gives those positions."""

@@ -11,6 +11,7 @@ from tests.asking import Ask, Client, asking_at
 from tests.http.world import serve
 from tests.knowledge import KnowledgeBase
 
+
 @pytest.fixture(autouse=True, scope="session")
 def quiet_logs() -> Iterator[None]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -18,7 +18,7 @@ def single(
     if op == "edit":
         return client.ask("PATCH", f"/pages/{page}", dict(fields), match=version)
     if op == "delete":
-        return client.ask("DELETE", f"/pages/{page}", match=version, **fields)
+        return client.ask("DELETE", f"/pages/{page}", match=version, query=fields)
     return client.ask("POST", f"/pages/{page}/{ROUTES[op]}", dict(fields), match=version)
 
 

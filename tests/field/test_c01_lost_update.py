@@ -20,7 +20,10 @@ WRITES = [
     ("edit", {"description": None}),
     ("edit", {"name": "B", "description": "b", "body": "b\n"}),
     ("edit", {"body": "b", "range": lines(1)}),
-    ("edit", {"body": "b", "range": {"start": {"line": 1, "col": 0}, "end": {"line": 1, "col": 1}}}),
+    (
+        "edit",
+        {"body": "b", "range": {"start": {"line": 1, "col": 0}, "end": {"line": 1, "col": 1}}},
+    ),
     ("move", {"key": "b"}),
     ("move", {"key": None}),
     ("move", {"parent": OTHER}),
@@ -117,9 +120,11 @@ def test_older_and_future_versions_alike(
 ) -> None:
     page = page_at_version_3(ana)
     with kb.nothing_written():
-        details = door(ana, "edit", page, version, {"body": "b\n"}).refused(
-            409, "VERSION_CONFLICT"
-        ).details
+        details = (
+            door(ana, "edit", page, version, {"body": "b\n"})
+            .refused(409, "VERSION_CONFLICT")
+            .details
+        )
     assert (details["expectedVersion"], details["currentVersion"]) == (version, 3)
 
 
@@ -137,9 +142,7 @@ def test_any_version_is_said_out_loud(ana: Client, door: Door) -> None:
     assert ana.page(page).version == 4
 
 
-def test_both_pages_of_a_merge_can_be_expected(
-    kb: KnowledgeBase, ana: Client, ben: Client
-) -> None:
+def test_both_pages_of_a_merge_can_be_expected(kb: KnowledgeBase, ana: Client, ben: Client) -> None:
     page, into = ana.made("p").id, ana.made("q").id
     ana.edit(into, 1, body="newer\n")
     with kb.nothing_written():

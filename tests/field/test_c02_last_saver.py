@@ -28,9 +28,7 @@ def test_two_savers_started_together_a_hundred_times(
                 ]
             )
             assert sorted(_status(answer) for answer in answers)[1] == 409
-            accepted += [
-                text for text, a in zip(texts, answers, strict=True) if _status(a) < 300
-            ]
+            accepted += [text for text, a in zip(texts, answers, strict=True) if _status(a) < 300]
             assert len(accepted) == version + 1
     assert len(kb.events_of(page)) == ROUNDS + 1, "as many events as accepted writes"
     assert ana.page(page).body == accepted[-1]

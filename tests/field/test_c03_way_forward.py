@@ -23,21 +23,31 @@ class Case(Struct):
 
 FIVE = "one\ntwo\nthree\nfour\nfive\n"
 CASES = {
-    "ends": Case(FIVE, FIVE.replace("one", "ONE"), FIVE.replace("five", "FIVE"),
-                 "ONE\ntwo\nthree\nfour\nFIVE\n"),
+    "ends": Case(
+        FIVE,
+        FIVE.replace("one", "ONE"),
+        FIVE.replace("five", "FIVE"),
+        "ONE\ntwo\nthree\nfour\nFIVE\n",
+    ),
     "appended": Case(FIVE, "zero\n" + FIVE, FIVE + "six\n", "zero\n" + FIVE + "six\n"),
-    "deleted": Case(FIVE, FIVE.replace("two\n", ""), FIVE.replace("five\n", ""),
-                    "one\nthree\nfour\n"),
+    "deleted": Case(
+        FIVE, FIVE.replace("two\n", ""), FIVE.replace("five\n", ""), "one\nthree\nfour\n"
+    ),
     "no last line end": Case("a\nb\nc", "A\nb\nc", "a\nb\nC", "A\nb\nC"),
-    "other scripts": Case("日本\nb\nλόγος\n", "日本語\nb\nλόγος\n", "日本\nb\nλόγοι\n",
-                          "日本語\nb\nλόγοι\n"),
-    "line ends of another system": Case(FIVE, FIVE.replace("one", "ONE"),
-                                        FIVE.replace("five", "FIVE").replace("\n", "\r\n"),
-                                        "ONE\ntwo\nthree\nfour\nFIVE\n"),
+    "other scripts": Case(
+        "日本\nb\nλόγος\n", "日本語\nb\nλόγος\n", "日本\nb\nλόγοι\n", "日本語\nb\nλόγοι\n"
+    ),
+    "line ends of another system": Case(
+        FIVE,
+        FIVE.replace("one", "ONE"),
+        FIVE.replace("five", "FIVE").replace("\n", "\r\n"),
+        "ONE\ntwo\nthree\nfour\nFIVE\n",
+    ),
     "same line": Case(FIVE, FIVE.replace("two", "TWO"), FIVE.replace("two", "2"), None),
     "both append": Case(FIVE, FIVE + "theirs\n", FIVE + "mine\n", None),
-    "I delete what they changed": Case(FIVE, FIVE.replace("two", "TWO"),
-                                       FIVE.replace("two\n", ""), None),
+    "I delete what they changed": Case(
+        FIVE, FIVE.replace("two", "TWO"), FIVE.replace("two\n", ""), None
+    ),
     "all rewritten": Case(FIVE, "something else\n", "another thing\n", None),
 }
 
@@ -108,10 +118,14 @@ def test_what_is_too_large_to_compare_is_said_to_be(
 def test_every_refused_edit_of_a_commit_can_go_on(ana: Client, ben: Client) -> None:
     first, second = (ana.made(key, body=FIVE).id for key in ("p", "q"))
     ana.edit(second, 1, body=FIVE.replace("one", "ONE"))
-    details = ben.commit(
-        {"op": "edit", "page": first, "expectedVersion": 1, "body": "whatever\n"},
-        {"op": "edit", "page": second, "expectedVersion": 1, "body": FIVE + "six\n"},
-    ).refused(409, "VERSION_CONFLICT").details
+    details = (
+        ben.commit(
+            {"op": "edit", "page": first, "expectedVersion": 1, "body": "whatever\n"},
+            {"op": "edit", "page": second, "expectedVersion": 1, "body": FIVE + "six\n"},
+        )
+        .refused(409, "VERSION_CONFLICT")
+        .details
+    )
     assert details["pageId"] == second
     assert convert(details["merged"], Merged).body == FIVE.replace("one", "ONE") + "six\n"
 

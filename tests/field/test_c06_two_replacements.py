@@ -47,9 +47,7 @@ def test_a_second_merge_says_where_the_page_went(kb: KnowledgeBase, ana: Client)
 
 def test_two_merges_of_a_page_in_one_commit_are_none(kb: KnowledgeBase, ana: Client) -> None:
     page, q, r = (ana.made(letter).id for letter in "pqr")
-    merges = [
-        {"op": "merge", "page": page, "expectedVersion": 1, "into": into} for into in (q, r)
-    ]
+    merges = [{"op": "merge", "page": page, "expectedVersion": 1, "into": into} for into in (q, r)]
     with kb.nothing_written():
         ana.commit(*merges).refused(404, "NOT_FOUND")
     assert ana.page(page).version == 1

@@ -38,9 +38,11 @@ def test_the_refusal_lists_every_page_that_moved_on(
     ben.merge(pages["merged"].id, pages["into"].id, 1)
     created = ben.made("created")
     with kb.nothing_written():
-        details = ana.commit(
-            *edits([page.id for page in pages.values()]), expectedRevision=read
-        ).refused(409, "REVISION_CONFLICT").details
+        details = (
+            ana.commit(*edits([page.id for page in pages.values()]), expectedRevision=read)
+            .refused(409, "REVISION_CONFLICT")
+            .details
+        )
     assert (details["expectedRevision"], details["currentRevision"]) == (read, kb.revision)
     moved = moved_in(details)
     changed = {"edited", "renamed", "moved", "deleted", "merged", "into"}
@@ -62,7 +64,9 @@ def test_a_job_that_kept_up_writes_all_its_pages_in_one_revision(
     assert {ana.page(page).version for page in pages} == {2}
 
 
-def test_expected_versions_of_pages_do_the_same(kb: KnowledgeBase, ana: Client, ben: Client) -> None:
+def test_expected_versions_of_pages_do_the_same(
+    kb: KnowledgeBase, ana: Client, ben: Client
+) -> None:
     """One stale page refuses the whole, and the other pages stay as they are."""
     pages = [ana.made(f"p{number}").id for number in range(5)]
     ben.edit(pages[3], 1, body="newer\n")

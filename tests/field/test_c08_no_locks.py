@@ -57,7 +57,9 @@ def test_a_client_that_read_and_never_came_back_holds_nobody_up(
     assert len(kb.events_of(page)) == before + 1
 
 
-def test_the_loser_is_told_at_once_and_may_give_up(kb: KnowledgeBase, ana: Client, ben: Client) -> None:
+def test_the_loser_is_told_at_once_and_may_give_up(
+    kb: KnowledgeBase, ana: Client, ben: Client
+) -> None:
     """A refusal leaves nothing that would have to be released or would run out."""
     page = ana.made("p", body="one\n").id
     ana.edit(page, 1, body="two\n")

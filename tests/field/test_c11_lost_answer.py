@@ -190,9 +190,7 @@ def test_while_the_first_try_is_running(tmp_path: Path, kind: str) -> None:
             client = ask("user:ana")
             page, other = client.made("p", body="old\n").id, client.made("q").id
             with kb.writer_held():
-                copies = [
-                    threads.submit(WRITES[kind], client, page, other, "k") for _ in range(2)
-                ]
+                copies = [threads.submit(WRITES[kind], client, page, other, "k") for _ in range(2)]
                 (refused,), (running,) = wait(copies, return_when=FIRST_COMPLETED)
             answer = refused.result()
             answer.refused(409, "IDEMPOTENCY_IN_PROGRESS")

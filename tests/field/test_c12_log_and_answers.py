@@ -14,30 +14,54 @@ FAILING: dict[str, Callable[[Page, Page], Operation]] = {
     "stale version": lambda p, q: {"op": "edit", "page": q.id, "expectedVersion": 9, "body": "x"},
     "unknown page": lambda p, q: {"op": "edit", "page": UNKNOWN, "expectedVersion": 1, "body": "x"},
     "key taken by an earlier operation": lambda p, q: {
-        "op": "create", "scope": SCOPE, "name": "New", "key": "NEW"
+        "op": "create",
+        "scope": SCOPE,
+        "name": "New",
+        "key": "NEW",
     },
     "under what an earlier operation moved": lambda p, q: {
-        "op": "move", "page": q.id, "expectedVersion": 1, "parent": p.id
+        "op": "move",
+        "page": q.id,
+        "expectedVersion": 1,
+        "parent": p.id,
     },
     "deleted by an earlier operation": lambda p, q: {
-        "op": "delete", "page": "$0", "expectedVersion": "any", "subtree": True, "extra": 1
+        "op": "delete",
+        "page": "$0",
+        "expectedVersion": "any",
+        "subtree": True,
+        "extra": 1,
     },
     "a name that is too long": lambda p, q: {"op": "create", "scope": SCOPE, "name": "x" * 301},
     "a place that creates nothing": lambda p, q: {
-        "op": "edit", "page": "$1", "expectedVersion": "any", "body": "x"
+        "op": "edit",
+        "page": "$1",
+        "expectedVersion": "any",
+        "body": "x",
     },
     "a place further on": lambda p, q: {
-        "op": "create", "scope": SCOPE, "name": "New", "parent": "$7"
+        "op": "create",
+        "scope": SCOPE,
+        "name": "New",
+        "parent": "$7",
     },
     "no operation": lambda p, q: {"op": "replace", "page": q.id},
     "a scope the caller cannot see": lambda p, q: {
-        "op": "create", "scope": "vault:acme", "name": "New"
+        "op": "create",
+        "scope": "vault:acme",
+        "name": "New",
     },
     "nothing to restore": lambda p, q: {
-        "op": "restore", "page": q.id, "expectedVersion": 1, "version": 77
+        "op": "restore",
+        "page": q.id,
+        "expectedVersion": 1,
+        "version": 77,
     },
     "a page that is not deleted": lambda p, q: {
-        "op": "restore", "page": q.id, "expectedVersion": 1, "deletion": 1
+        "op": "restore",
+        "page": q.id,
+        "expectedVersion": 1,
+        "deletion": 1,
     },
     "an unknown note": lambda p, q: {"op": "removeNote", "note": UNKNOWN},
 }
@@ -111,7 +135,7 @@ def test_a_dry_run_tells_what_it_would_write_and_writes_nothing(
     kb: KnowledgeBase, ana: Client
 ) -> None:
     page = ana.made("p")
-    operations = [
+    operations: list[Operation] = [
         {"op": "create", "scope": SCOPE, "name": "New", "key": "new", "parent": page.id},
         {"op": "edit", "page": page.id, "expectedVersion": 1, "body": "x\n"},
     ]

@@ -88,9 +88,7 @@ def test_a_restored_page_under_one_that_once_stood_below_it(kb: KnowledgeBase, a
 
 
 @pytest.mark.parametrize("length", [2, 3])
-def test_racing_moves_of_a_ring(
-    kb: KnowledgeBase, ana: Client, ben: Client, length: int
-) -> None:
+def test_racing_moves_of_a_ring(kb: KnowledgeBase, ana: Client, ben: Client, length: int) -> None:
     """Each move looks fine alone; one of them has to lose."""
     with racing(length) as together:
         for number in range(10):

@@ -78,9 +78,7 @@ def test_a_parent_that_is_no_id(kb: KnowledgeBase, ana: Client, name: str) -> No
             PLACES[name](ana, page, parent).refused(422, "VALIDATION_ERROR")
 
 
-def test_hidden_and_missing_parents_are_told_in_the_same_words(
-    asking: Ask, ana: Client
-) -> None:
+def test_hidden_and_missing_parents_are_told_in_the_same_words(asking: Ask, ana: Client) -> None:
     page = ana.made("p").id
     hidden = asking("user:vic", VAULT).made("h", scope=VAULT).id
     told = [
@@ -95,13 +93,14 @@ def test_hidden_and_missing_parents_are_told_in_the_same_words(
 
 def test_a_parent_of_another_scope_names_the_field(kb: KnowledgeBase, ana: Client) -> None:
     page, other = ana.made("p"), ana.made("t", scope=TEAM)
-    for answer in (
-        ana.create("new", parent=other.id),
-        ana.move(page.id, 1, parent=other.id),
-        ana.move(page.id, 1, scope=TEAM, parent=page.id),
-    ):
+    sends: list[Callable[[], Answer]] = [
+        lambda: ana.create("new", parent=other.id),
+        lambda: ana.move(page.id, 1, parent=other.id),
+        lambda: ana.move(page.id, 1, scope=TEAM, parent=page.id),
+    ]
+    for send in sends:
         with kb.nothing_written():
-            assert answer.refused(422, "VALIDATION_ERROR").details["field"] == "parent"
+            assert send().refused(422, "VALIDATION_ERROR").details["field"] == "parent"
     # The scope said as well makes it a move across scopes.
     assert ana.move(page.id, 1, scope=TEAM, parent=other.id).page.ref == f"{TEAM}#t/p"
 

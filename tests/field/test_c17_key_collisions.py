@@ -1,4 +1,4 @@
-"""C17: moving or merging onto a name in use overwrote, skipped or renamed, as luck would have it."""
+"""C17: moving or merging onto a name in use overwrote, skipped or renamed, by luck."""
 
 import pytest
 from msgspec import Struct, convert
@@ -107,9 +107,7 @@ def test_no_other_policy_is_guessed(
 
 
 @pytest.mark.parametrize("length", [KEY_CODE_POINTS_MAX, KEY_CODE_POINTS_MAX - 1])
-def test_a_renamed_key_keeps_within_its_limit(
-    kb: KnowledgeBase, ana: Client, length: int
-) -> None:
+def test_a_renamed_key_keeps_within_its_limit(kb: KnowledgeBase, ana: Client, length: int) -> None:
     p, q = ana.made("p"), ana.made("q")
     ana.made("k" * length, parent=p.id)
     child = ana.made("k" * length, parent=q.id)

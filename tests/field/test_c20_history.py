@@ -16,13 +16,13 @@ CHANGES: dict[str, tuple[Change, str, tuple[str, ...]]] = {
     "no key": (lambda c, p, o: c.move(p, "*", key=None), "page.moved", ("key",)),
     "another parent": (lambda c, p, o: c.move(p, "*", parent=o), "page.moved", ("parent",)),
     "another scope": (
-        lambda c, p, o: c.move(p, "*", scope=TEAM), "page.moved", ("scope", "parent")
+        lambda c, p, o: c.move(p, "*", scope=TEAM),
+        "page.moved",
+        ("scope", "parent"),
     ),
     "another name": (lambda c, p, o: c.edit(p, "*", name="New"), "page.edited", ("name",)),
     "a merged page": (lambda c, p, o: c.merge(o, p, "*"), "page.absorbed", ("absorbed",)),
-    "an earlier content": (
-        lambda c, p, o: c.restore(p, "*", version=1), "page.edited", ("body",)
-    ),
+    "an earlier content": (lambda c, p, o: c.restore(p, "*", version=1), "page.edited", ("body",)),
 }
 
 
@@ -43,7 +43,7 @@ def test_history_goes_on_through_what_changes_the_address(
     # Each version can still be read and compared.
     for entry in before:
         assert ana.page(page, revision=entry.revision).body == f"{entry.version}\n"
-    diff = ana.ask("GET", f"/pages/{page}/diff", **{"from": 1, "to": 6})
+    diff = ana.ask("GET", f"/pages/{page}/diff", query={"from": 1, "to": 6})
     assert diff.status == 200
 
 

@@ -74,9 +74,7 @@ def test_parents_first_brings_all_of_them_back(
 
 
 def test_in_one_commit_in_either_order(kb: KnowledgeBase, ana: Client, chain: list[Page]) -> None:
-    operations = [
-        {"op": "restore", "page": page.id, "expectedVersion": "any"} for page in chain
-    ]
+    operations = [{"op": "restore", "page": page.id, "expectedVersion": "any"} for page in chain]
     with kb.nothing_written():
         ana.commit(*reversed(operations)).refused(409, "PARENT_DELETED")
     assert ana.commit(*operations).status == 201

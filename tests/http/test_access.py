@@ -136,11 +136,13 @@ def test_wrong_headers_are_refused_by_name(
 
 
 def test_what_a_run_says_of_itself_goes_into_the_commit(owner: httpx.Client) -> None:
-    said = {"KB-Run": "run-7", "KB-Tool-Call": "call-9", "KB-Message": "Größer".encode()}
+    said = [
+        (b"KB-Run", b"run-7"),
+        (b"KB-Tool-Call", b"call-9"),
+        (b"KB-Message", "Größer".encode()),
+    ]
     response = owner.post(
-        "/pages",
-        json={"scope": "org:acme", "name": "A"},
-        headers=httpx.Headers({k.encode(): v if isinstance(v, bytes) else v.encode() for k, v in said.items()}),
+        "/pages", json={"scope": "org:acme", "name": "A"}, headers=httpx.Headers(said)
     )
     revision = response.json()["revision"]
     commit = owner.get(f"/commits/{revision}").json()["commit"]

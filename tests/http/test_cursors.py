@@ -104,7 +104,10 @@ def test_a_moved_head_makes_a_walk_stale(owner: httpx.Client, parent: Json) -> N
         assert part["revision"] == first["revision"]
         items, cursor = items + part["items"], part["nextCursor"]
         pinned = {}
-    assert items == owner.get(path, params={"revision": first["revision"], "limit": 200}).json()["items"]
+    assert (
+        items
+        == owner.get(path, params={"revision": first["revision"], "limit": 200}).json()["items"]
+    )
     assert len(items) == 25
 
 

@@ -182,10 +182,10 @@ def test_a_text_page_id_that_is_no_id_names_nothing(owner: httpx.Client) -> None
 def test_a_scope_page_is_there_before_it_is_written(owner: httpx.Client) -> None:
     page = owner.get("/pages", params={"ref": "org:acme"}).json()["page"]
     assert (page["version"], page["parent"], page["path"]) == (0, None, "")
-    response = owner.patch(f"/pages/{page['id']}", json={"body": "# Acme\n"}, headers=if_match(page))
+    response = owner.patch(
+        f"/pages/{page['id']}", json={"body": "# Acme\n"}, headers=if_match(page)
+    )
     assert response.status_code == 200, response.text
     assert response.json()["page"]["id"] == page["id"]
-    named = owner.patch(
-        f"/pages/{page['id']}", json={"name": "X"}, headers={"If-Match": "*"}
-    )
+    named = owner.patch(f"/pages/{page['id']}", json={"name": "X"}, headers={"If-Match": "*"})
     assert (named.status_code, code_of(named)) == (409, "SCOPE_PAGE")

@@ -171,7 +171,9 @@ def test_a_page_read_again_shows_what_was_written_between(owner: httpx.Client) -
     page = create(owner, "0")
     for number in range(1, 6):
         owner.patch(
-            f"/pages/{page['id']}", json={"name": str(number)}, headers=if_match({"version": number})
+            f"/pages/{page['id']}",
+            json={"name": str(number)},
+            headers=if_match({"version": number}),
         )
         reads = [owner.get(f"/pages/{page['id']}").json()["page"]["name"] for _ in range(2)]
         assert reads == [str(number)] * 2

@@ -110,7 +110,7 @@ def of_everything(revisions: Sequence[int]) -> Iterator[Question]:
     yield Question("deletions", lambda s: list_deletions(s, None, ALL))
     yield Question("all events", lambda s: events(s, 0, 10_000))
     yield Question("all commits", lambda s: list_commits(s, 0, 10_000))
-    yield Question("pins for all", lambda s: pins_for(s, frozenset(SCOPES), None, ALL))
+    yield Question("pins for all", _pins)
     for revision in revisions:
         yield Question(f"commit {revision}", partial(_commit, revision), (str(revision),))
     for address in SCOPES:
@@ -135,4 +135,10 @@ def _child_scopes(address: str, snapshot: Snapshot) -> object:
 
 
 def _pinned(address: str, snapshot: Snapshot) -> object:
-    return configured_pins(snapshot, address)
+    found = configured_pins(snapshot, address)
+    return [(pin, page_view(snapshot, standing)) for pin, standing in found]
+
+
+def _pins(snapshot: Snapshot) -> object:
+    found = pins_for(snapshot, frozenset(SCOPES), None, ALL)
+    return [(pin, page_view(snapshot, row)) for pin, row in found.items]

@@ -67,7 +67,7 @@ def target(
     """A page the caller may do this to, now and then any other one, or none at all."""
     if places and draw.chance(40):
         return draw.pick(places), None
-    if draw.chance(8):
+    if draw.odd(8):
         known = world.model.live_pages() if draw.chance(50) else ended(world)
         pages = list(known)
         if pages and draw.chance(70):
@@ -79,9 +79,16 @@ def target(
     if below and draw.chance(80):
         pages = below
     if not pages:
-        return uuid4(), None
-    page = draw.pick(pages)
+        pages = list(world.model.live_pages())
+    page = draw.pick(_deep(world, pages) if draw.chance(10) else pages)
     return page.page_id, page
+
+
+def _deep(world: World, pages: list[PageState]) -> list[PageState]:
+    """Those of the pages that stand lowest."""
+    levels = {page.page_id: len(world.model.ancestors(page.page_id)) for page in pages}
+    deepest = max(levels.values())
+    return [page for page in pages if levels[page.page_id] == deepest]
 
 
 def ended(world: World) -> list[PageState]:
@@ -101,6 +108,8 @@ def expected(draw: Draw, page: PageState | None) -> Expected:
     """Mostly the right version or any; now and then another one."""
     if page is None:
         return draw.pick((None, ANY_VERSION, 1))
+    if draw.is_careful:
+        return draw.pick((page.version, ANY_VERSION))
     choice = draw.number(0, 9)
     if choice < 6:
         return (page.version, ANY_VERSION, None)[choice % 3]
@@ -110,13 +119,13 @@ def expected(draw: Draw, page: PageState | None) -> Expected:
 def _scope_of(world: World, draw: Draw, caller: Caller) -> str:
     access = world.access(caller)
     readable = [scope for scope in SCOPES if access.can_read(scope)]
-    return draw.pick(readable) if readable and not draw.chance(5) else draw.pick(SCOPES)
+    return draw.pick(readable) if readable and not draw.odd(5) else draw.pick(SCOPES)
 
 
 def _key(world: World, draw: Draw) -> str | None:
     if draw.chance(30):
         return None
-    if draw.chance(3):
+    if draw.odd(3):
         return draw.pick(("a/b", "", ".", "k" * 101))
     return draw.pick(KEYS) if draw.chance(60) else world.word()
 
@@ -150,7 +159,7 @@ def create(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> C
     scope = _scope_of(world, draw, caller)
     if draw.chance(75):
         parent, page = target(world, draw, caller, Role.CONTRIBUTOR, places)
-        scope = page.scope if page is not None and not draw.chance(4) else scope
+        scope = page.scope if page is not None and not draw.odd(4) else scope
     described = draw.chance(40)
     return CreatePage(
         scope=scope,
@@ -188,7 +197,7 @@ def edit_range(world: World, draw: Draw, caller: Caller, places: Sequence[str]) 
     version = expected(draw, page)
     return EditPage(
         page=page_id,
-        expected_version=version if isinstance(version, int) or draw.chance(20) else 1,
+        expected_version=version if isinstance(version, int) or draw.odd(20) or page is None else page.version,
         body=world.body(after),
         range=ReplacedRange(start, end),
     )
@@ -282,18 +291,19 @@ def rewind(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> R
 
 def add_note(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> AddNote:
     page_id, _ = target(world, draw, caller, Role.CONTRIBUTOR, places)
+    linked = draw.pick(list(world.model.live_pages()))
     return AddNote(
         page=page_id,
-        text=world.note_text(f"Fact {world.word()} [[{draw.pick(NAMES)}]] [x](faq.md)"),
+        text=world.note_text(f"Fact {world.word()} [[{draw.pick(NAMES)}]] [[{linked.page_id}]]"),
         stamps=_stamps(world, draw, caller),
-        when=draw.pick((None, "2026-10-29", "2026-10-29T14:30:00Z", "someday")),
+        when="someday" if draw.odd(3) else draw.pick((None, "2026-10-29", "2026-10-29T14:30:00Z")),
     )
 
 
 def _stamps(world: World, draw: Draw, caller: Caller) -> tuple[str, ...]:
     access = world.access(caller)
     known = [scope for scope in SCOPES if _may(access.role(scope), Role.CONTRIBUTOR)]
-    return draw.some(known) if known and not draw.chance(5) else draw.some(SCOPES)
+    return draw.some(known) if known and not draw.odd(5) else draw.some(SCOPES)
 
 
 def restamp(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> RestampNote:
@@ -306,6 +316,9 @@ def remove_note(world: World, draw: Draw, caller: Caller, places: Sequence[str])
 
 def _note(world: World, draw: Draw) -> UUID:
     found = notes(world)
+    standing = [note for note in found if not note.removed]
+    if standing and draw.chance(85):
+        found = standing
     return draw.pick(found).note_id if found else uuid4()
 
 
@@ -332,7 +345,7 @@ def remove_pin(world: World, draw: Draw, caller: Caller, places: Sequence[str]) 
 def _audience(world: World, draw: Draw, caller: Caller) -> tuple[str, ...]:
     access = world.access(caller)
     known = [scope for scope in SCOPES if access.has_pin_authority(scope)]
-    return draw.some(known) if known and not draw.chance(5) else draw.some(SCOPES)
+    return draw.some(known) if known and not draw.odd(5) else draw.some(SCOPES)
 
 
 # --- the knowledge base -----------------------------------------------------------------------
@@ -349,25 +362,19 @@ def configure(world: World, draw: Draw) -> Configure:
 
 
 MAKERS: tuple[Make, ...] = (
-    create,
-    create,
-    create,
-    edit,
-    edit,
-    edit_range,
+    *(create,) * 4,
+    *(edit,) * 4,
+    *(edit_range,) * 2,
     same,
-    move,
-    move,
-    merge,
-    delete,
-    restore,
+    *(move,) * 5,
+    *(merge,) * 3,
+    *(delete,) * 2,
+    *(restore,) * 3,
     rewind,
-    add_note,
-    add_note,
-    restamp,
+    *(add_note,) * 3,
+    *(restamp,) * 2,
     remove_note,
-    set_pin,
-    set_pin,
+    *(set_pin,) * 3,
     remove_pin,
 )
-"""What a batch is made of; pages are created, written to and moved more often than the rest."""
+"""What a batch is made of. What needs a page in just the right state is tried more often."""

@@ -9,9 +9,10 @@ ORG = "org:acme"
 SUPPORT = "team:acme:support"
 LEGAL = "team:acme:legal"
 INCIDENTS = "team:acme:support/incidents"
+LAWSUITS = "team:acme:legal/incidents"
 VAULT = "vault:acme"
-SCOPES = (ORG, SUPPORT, LEGAL, INCIDENTS, VAULT)
-TEMPLATE_PATHS = ((), ("policies",), ("policies", "refund"), ("faq",), ("codes",))
+SCOPES = (ORG, SUPPORT, LEGAL, INCIDENTS, LAWSUITS, VAULT)
+TEMPLATE_PATHS = ((), ("policies",), ("policies", "refund"), ("FAQ",), ("codes",))
 
 ANA = Caller(
     principal="user:ana", held=frozenset({ORG, VAULT}), grants=frozenset({"admin"}), key_id="a"
@@ -22,7 +23,7 @@ CARA = Caller(
 )
 AUDITOR = Caller(principal="service:audit", grants=frozenset({"auditor"}), key_id="d")
 
-WRITERS = (ANA, BEN, CARA)
+WRITERS = (ANA, ANA, BEN, BEN, CARA)
 """Ana owns everything; Ben all but the vault, which he cannot see; Cara contributes to the
 organisation and edits one team, and can see neither the other team nor the vault."""
 

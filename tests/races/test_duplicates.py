@@ -28,9 +28,7 @@ HTTP_ROUNDS = 6
 
 
 def claim(key: str, request: str = "one request") -> Claim:
-    return Claim(
-        principal="user:ana", key=key, request_sha256=sha256(request.encode()).digest()
-    )
+    return Claim(principal="user:ana", key=key, request_sha256=sha256(request.encode()).digest())
 
 
 def commands(kb: KnowledgeBase, number: int) -> list[Command]:

@@ -45,7 +45,9 @@ def key(kb: KnowledgeBase, page: UUID, version: int, words: str) -> Command:
 def several(kb: KnowledgeBase, page: UUID, version: int, words: str) -> Command:
     """A commit whose first operation anybody may do, and whose second only the winner."""
     made = CreatePage(scope=SCOPE, name=kb.text(words))
-    return Batch(operations=(made, EditPage(page=page, expected_version=version, body=kb.body(words))))
+    return Batch(
+        operations=(made, EditPage(page=page, expected_version=version, body=kb.body(words)))
+    )
 
 
 KINDS: tuple[Make, ...] = (body, name, part_of_body, key, several)
@@ -73,7 +75,9 @@ def test_20_writers_200_rounds_one_winner_a_version(kb: KnowledgeBase) -> None:
     assert [(revision, kb.actor_of(revision)) for revision, _ in won] == won
     assert [event.position for event in kb.log()] == list(range(1, len(kb.log()) + 1))
     # A refused commit of several leaves none of them: each page beside it was made by a winner.
-    assert len(kb.tree()) - 2 == sum(int(writer.split(":")[1]) % len(KINDS) == 4 for _, writer in won)
+    assert len(kb.tree()) - 2 == sum(
+        int(writer.split(":")[1]) % len(KINDS) == 4 for _, writer in won
+    )
     kb.check_tree()
 
 

@@ -136,7 +136,7 @@ def test_a_create_a_move_a_restore_and_a_merge_race_for_one_key(kb: KnowledgeBas
             )
             assert len(winners(outcomes)) == 1
             assert codes(outcomes) == ["KEY_TAKEN"] * 3
-            assert (str(child) in kb.tree()) and kb.tree()[str(child)].key_fold == key
+            assert kb.tree()[str(child)].key_fold == key
             kb.check_tree()
 
 
@@ -148,7 +148,7 @@ def test_creates_over_http(kb: KnowledgeBase, ana: Client) -> None:
             )
             assert sorted(_codes(answers)) == ["", *["KEY_TAKEN"] * (len(SPELLINGS) - 1)]
             taken = {answer.refusal.details["pageId"] for answer in _refused(answers)}
-            made = {answer.page.id for answer in answers if _is_success(answer)}
+            made = {answer.page.id for answer in _accepted(answers)}
             assert taken == made, "a refusal names the page that has the key"
     kb.check_tree()
 
@@ -199,11 +199,9 @@ def test_merges_over_http(kb: KnowledgeBase, ana: Client) -> None:
     with racing(2) as together:
         for number in range(HTTP_ROUNDS):
             page, q, r = (ana.made(f"{letter}{number}") for letter in "pqr")
-            answers = together.run(
-                [partial(ana.merge, page.id, into.id, 1) for into in (q, r)]
-            )
+            answers = together.run([partial(ana.merge, page.id, into.id, 1) for into in (q, r)])
             assert sorted(_codes(answers)) == ["", "NOT_FOUND"]
-            (remaining,) = (answer.page.id for answer in answers if _is_success(answer))
+            (remaining,) = (answer.page.id for answer in _accepted(answers))
             (loser,) = _refused(answers)
             assert loser.refusal.details.get("mergedInto") in (remaining, None)
             assert ana.ask("GET", f"/pages/{page.id}").refusal.details["mergedInto"] == remaining
@@ -214,9 +212,7 @@ def test_merges_over_http(kb: KnowledgeBase, ana: Client) -> None:
 
 
 @pytest.mark.parametrize("subtree", [True, False])
-def test_a_page_never_comes_to_stand_under_one_that_goes(
-    kb: KnowledgeBase, subtree: bool
-) -> None:
+def test_a_page_never_comes_to_stand_under_one_that_goes(kb: KnowledgeBase, subtree: bool) -> None:
     """A child is created, moved in and restored while the parent is deleted."""
     with racing(4) as together:
         for number in range(ROUNDS):
@@ -250,8 +246,8 @@ def _codes(answers: Sequence[object]) -> list[str]:
     return found
 
 
-def _is_success(answer: object) -> bool:
-    return isinstance(answer, Answer) and answer.status < 300
+def _accepted(answers: Sequence[object]) -> list[Answer]:
+    return [answer for answer in answers if isinstance(answer, Answer) and answer.status < 300]
 
 
 def _refused(answers: Sequence[object]) -> list[Answer]:

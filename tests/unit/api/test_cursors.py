@@ -48,9 +48,7 @@ def test_every_cursor_has_one_length(place: Place) -> None:
     cursor = SIGNER.write(place)
     assert len(cursor) == CURSOR_CHARACTERS <= CURSOR_CHARACTERS_MAX
     assert cursor.isascii()
-    assert not set(cursor) - set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    )
+    assert not set(cursor) - set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @given(places, st.integers(0, CURSOR_CHARACTERS * 6 - 1))
@@ -110,9 +108,7 @@ def test_a_cursor_of_another_knowledge_base_is_refused() -> None:
 
 
 def test_the_order_in_which_scopes_are_held_does_not_matter() -> None:
-    turned = Caller(
-        principal=CALLER.principal, held=frozenset(sorted(CALLER.held, reverse=True))
-    )
+    turned = Caller(principal=CALLER.principal, held=frozenset(sorted(CALLER.held, reverse=True)))
     other = Signer(KB, "listChildren", turned, ("shape", 1, True, None))
     place = Place(3, True, 50, (7,))
     assert SIGNER.read(other.write(place)) == place

@@ -69,7 +69,7 @@ def test_an_expected_version_is_read(given: bytes, expected: int | str) -> None:
         b'"3", "4"',
         b'"3',
         b'"' + b"9" * 16 + b'"',
-        "\"3-ü\"".encode(),
+        '"3-ü"'.encode(),
         '"\u0663"'.encode(),
         b'"1"x',
     ],

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+import pytest
+
 from projections.tables import CURRENT
 from tests.unit.projections.history import History, Wanted
 from tests.unit.projections.rows import rows_of
@@ -61,6 +63,28 @@ def test_a_link_that_came_and_went_in_one_commit_leaves_no_row(history: History)
     assert links(history, page) == []
 
 
+def test_links_made_ended_and_back_in_one_commit_have_one_row(history: History) -> None:
+    top = history.create()
+    with history.commit() as revision:
+        page = history.create(parent=top, body="x", links=[FAQ])
+        note = history.note(page, links=[FILE])
+        history.delete(page)
+        history.restore(page, top)
+    assert links(history, page) == [(0, "cafe faq", 1, revision, CURRENT)]
+    assert links(history, note) == [(0, "../other.md", 4, revision, CURRENT)]
+
+
+def test_links_of_a_note_added_moved_and_removed_by_one_commit(history: History) -> None:
+    page, into = history.create(), history.create(scope="team:acme:support")
+    with history.commit() as revision:
+        moved = history.note(page, links=[FAQ])
+        history.move_note(moved, into)
+        removed = history.note(page, links=[FAQ])
+        history.remove_note(removed)
+    assert links(history, moved) == [(0, "cafe faq", 1, revision, CURRENT)]
+    assert links(history, removed) == []
+
+
 def test_links_to_a_merged_page_lead_on_and_chains_collapse(history: History) -> None:
     top = history.create()
     a, b, c = (history.create(parent=top) for _ in range(3))
@@ -111,13 +135,17 @@ def test_a_gone_page_has_no_links_and_gets_them_back_with_those_of_its_notes(
     assert links(history, removed) == [(0, "../other.md", 4, 4, 5)]
 
 
-def test_a_moved_notes_links_stand_on_its_new_page(history: History) -> None:
+@pytest.mark.parametrize("merge", ["before", "after", "never"])
+def test_a_moved_notes_links_stand_on_its_new_page(history: History, merge: str) -> None:
     top = history.create()
     page, into = history.create(parent=top), history.create(parent=top)
     note = history.note(page, links=[FAQ])
     with history.commit() as revision:
-        history.merge_away(page, into)
+        if merge == "before":
+            history.merge_away(page, into)
         history.move_note(note, into)
+        if merge == "after":
+            history.merge_away(page, into)
     rows = rows_of(history, "links", source_id=note)
     assert [(UUID(bytes=r["source_page"]), r["to_revision"]) for r in rows] == [
         (page, revision),

@@ -13,7 +13,7 @@ from projections.content_checksum import content_checksum
 from projections.projector import Projections
 from projections.verify import Report, verify
 from projections.verify_report import FAILURES_KEPT_MAX
-from tests.unit.projections.history import History, open_database
+from tests.unit.projections.history import History, Ticking, open_database
 from tests.unit.projections.rows import all_rows, change_last
 from tests.unit.projections.sample_history import write_sample
 
@@ -142,6 +142,12 @@ def test_an_event_that_cannot_be_read_is_named(sample: History) -> None:
     assert "page.imagined" in named["position 6"]
 
 
+def test_a_text_column_that_is_no_utf8_is_reported_and_not_raised(sample: History) -> None:
+    damage(sample, "UPDATE commits SET actor = CAST(x'ff' AS TEXT) WHERE revision = 4")
+    assert [where for _, where in failures(sample)] == ["revision 4, positions 4 to 4"]
+    assert sample.database.reader().raw.text_factory is str
+
+
 def test_a_missing_event_is_named(sample: History) -> None:
     damage(sample, "DELETE FROM events WHERE position = 5")
     assert ("no event stands there", "positions 5 to 5") in failures(sample)
@@ -203,6 +209,31 @@ def test_a_text_that_cannot_be_inflated_is_named(sample: History) -> None:
     assert {what.split(" position")[0] for what, _ in failures(sample)} == {
         "the text is not the one"
     }
+
+
+def test_a_text_is_deflated_or_not_and_nothing_else(sample: History) -> None:
+    damage(sample, "UPDATE texts SET deflated = 3 WHERE deflated = 1")
+    assert checked(sample).failed > 0
+
+
+@pytest.mark.parametrize(
+    ("tampered", "what"),
+    [
+        ("position = position + 5", "its events do not begin at position 3"),
+        ("revision = revision + 1", "revision 3 is missing before it"),
+        ("committed_at = 0", "the commit is older than the one before it"),
+    ],
+)
+def test_a_gap_is_found_where_the_digests_cover_it(
+    history: History, tampered: str, what: str
+) -> None:
+    """A commit written over a head that somebody had changed."""
+    history.create()
+    history.create(scope="team:acme:support")
+    history.connection.raw.execute(f"UPDATE heads SET {tampered}")
+    history.clock = Ticking(0)
+    history.create(scope="org:rival")
+    assert [found for found, _ in failures(history)] == [what]
 
 
 def test_a_row_that_differs_is_named_with_its_columns(sample: History) -> None:

@@ -1,0 +1,57 @@
+"""One server for all bad requests, and one knowledge base that none of them changes."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from api.settings import Settings
+from api.wiring import Services, open_services
+from tests.badinput.sending import Sender
+from tests.badinput.stock import Stock
+from tests.http.world import serve
+
+TIGHT_BYTES = 64 * 1024
+TIGHT_SECONDS = 0.25
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_logs() -> Iterator[None]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    path = tmp_path_factory.mktemp("badinput") / "store.db"
+    with open_services(f"sqlite:///{path}") as services:
+        yield services
+
+
+@pytest.fixture(scope="session")
+def url(services: Services) -> Iterator[str]:
+    """A server with the limits it has by default, but that hardly waits for a revision."""
+    with serve(services, Settings(min_revision_wait_seconds_max=0.02)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def tight_url(services: Services) -> Iterator[str]:
+    """A server that takes little, and not for long."""
+    tight = Settings(request_bytes_max=TIGHT_BYTES, request_body_seconds_max=TIGHT_SECONDS)
+    with serve(services, tight) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def stock(services: Services, url: str) -> Stock:
+    return Stock(services, url)
+
+
+@pytest.fixture
+def send(stock: Stock) -> Iterator[Sender]:
+    """Sends requests; nothing they do may leave a trace."""
+    with stock.kb.nothing_written(), Sender(stock) as sender:
+        yield sender
