@@ -9,6 +9,7 @@ from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
+from api.answers import Answer
 from api.calls import Server
 from api.frame import Frame
 from api.operations import Operation
@@ -31,7 +32,10 @@ def create_app(services: Services, settings: Settings | None = None) -> Litestar
             server.close()
 
     app = Litestar(
-        route_handlers=[mount(operation, server) for operation in OPERATIONS],
+        route_handlers=[
+            *(mount_options(path) for path in {operation.path for operation in OPERATIONS}),
+            *(mount(operation, server) for operation in OPERATIONS),
+        ],
         exception_handlers={Exception: _leave_to_frame},
         lifespan=[lifespan],
         # Ours describes itself from the registry, limits bodies as it reads them, and logs.
@@ -44,6 +48,19 @@ def create_app(services: Services, settings: Settings | None = None) -> Litestar
     return app
 
 
+def mount_options(path: str) -> HTTPRouteHandler:
+    """The route that tells which methods an address takes. Litestar's own, made handler by
+    handler, would name those of one handler alone."""
+    methods = {operation.method for operation in OPERATIONS if operation.path == path}
+    allowed = methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
+    answer = Answer(204, b"", ((b"allow", ", ".join(sorted(allowed)).encode()),))
+
+    async def endpoint() -> ASGIApp:
+        return answer
+
+    return HTTPRouteHandler(_template(path), http_method=["OPTIONS"], status_code=200)(endpoint)
+
+
 def mount(operation: Operation, server: Server) -> HTTPRouteHandler:
     """The Litestar route of an operation."""
 
@@ -51,12 +68,17 @@ def mount(operation: Operation, server: Server) -> HTTPRouteHandler:
         return await operation.respond(server, request.scope, request.receive)
 
     return HTTPRouteHandler(
-        operation.path.replace("}", ":str}"),
+        _template(operation.path),
         http_method=["GET", "HEAD"] if operation.method == "GET" else [operation.method],
         name=operation.name,
         # The real one is the answer's own; Litestar only wants to know that there is a body.
         status_code=200,
     )(endpoint)
+
+
+def _template(path: str) -> str:
+    """The path as Litestar writes it."""
+    return path.replace("}", ":str}")
 
 
 def _leave_to_frame(request: AnyRequest, error: Exception) -> NoReturn:

@@ -221,7 +221,4 @@ class Importer:
 
 
 def _title_of(body: str) -> str | None:
-    title = analyse(body).title
-    if title is None:
-        return None
-    return "".join(character for character in title if character.isprintable())
+    return analyse(body).title

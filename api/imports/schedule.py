@@ -16,7 +16,6 @@ from api.imports.folding import PlanError
 from api.imports.plan import Handle
 from api.imports.tree import FolderTree
 from kbstore.limits import NESTING_LEVELS_MAX
-from kbstore.text import fold_key
 
 
 class Spot(Struct, frozen=True):

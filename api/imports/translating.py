@@ -21,6 +21,7 @@ from kbstore.domain.commands import (
 )
 from kbstore.domain.preparing import prepare_body
 from kbstore.ids import IdSource
+from kbstore.limits import IMPORT_OPERATIONS_PER_LINE_MAX
 from kbstore.texts import prepare_text
 
 
@@ -56,6 +57,7 @@ def _operation(planned: PlannedOperation, scope: str, ids: IdSource) -> PageOper
                 expected_version=planned.version,
                 parent=_target(planned.parent),
                 key=planned.key,
+                pages_max=IMPORT_OPERATIONS_PER_LINE_MAX,
             )
         case PlanDelete():
             return DeletePage(page=planned.page, expected_version=planned.version)

@@ -10,6 +10,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from kbstore.domain.events import ReplacedRange
+from kbstore.limits import PAGES_PER_OPERATION_MAX
 from kbstore.texts import PreparedBody, PreparedText
 
 ANY_VERSION = "any"
@@ -43,13 +44,15 @@ class EditPage(Struct, frozen=True, kw_only=True):
 
 class MovePage(Struct, frozen=True, kw_only=True):
     """An absent `scope`, `parent` or `key` stays as it is; a new scope without a parent means
-    that scope's page. A `key` of None makes the page keyless."""
+    that scope's page. A `key` of None makes the page keyless. `pages_max` bounds the page and
+    all below it; an import may move more than a door."""
 
     page: PageTarget
     expected_version: Expected = None
     scope: str | UnsetType = UNSET
     parent: PageTarget | None | UnsetType = UNSET
     key: str | None | UnsetType = UNSET
+    pages_max: int = PAGES_PER_OPERATION_MAX
 
 
 class MergePage(Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ def move(command: MovePage, context: Context) -> Decision:
     check_version(context, page, command.expected_version)
     refuse_declared(context, page, "move")
     refuse_cycle(context, page, parent.page)
-    _check_size(context, page)
+    _check_size(context, page, command.pages_max)
     check_levels(level_of(context, parent.page), context.lookup.subtree_levels(page.page_id))
     check_key_free(context, parent.page, key, page)
     draft = Draft(context)
@@ -99,7 +99,6 @@ def _destination(command: MovePage, context: Context, page: PageState, scope: st
     return parent_target(context, command.parent, scope)
 
 
-def _check_size(context: Context, page: PageState) -> None:
-    limit = PAGES_PER_OPERATION_MAX
-    if len(context.lookup.subtree(page.page_id, limit + 1)) > limit:
-        raise too_many("Moving pages")
+def _check_size(context: Context, page: PageState, pages_max: int) -> None:
+    if len(context.lookup.subtree(page.page_id, pages_max + 1)) > pages_max:
+        raise too_many("Moving pages", pages_max)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from api.wiring import Services, open_services
+from api.wiring import Services
 from tests.asking import Ask, Client, asking_at
 from tests.http.world import serve
-from tests.knowledge import KnowledgeBase
+from tests.knowledge import KnowledgeBase, fast_services
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -22,7 +22,7 @@ def quiet_logs() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     path = tmp_path_factory.mktemp("field") / "store.db"
-    with open_services(f"sqlite:///{path}") as services:
+    with fast_services(path) as services:
         yield services
 
 

@@ -83,3 +83,17 @@ def test_a_database_that_does_not_answer_is_unavailable(
     assert (response.status_code, code_of(response)) == (503, "DATABASE_UNAVAILABLE")
     assert response.headers["retry-after"] == "1"
     assert "disk" not in response.text
+
+
+def test_an_address_tells_its_methods(owner: httpx.Client, world: World) -> None:
+    for path, methods in (
+        ("/pages", {"GET", "HEAD", "OPTIONS", "POST"}),
+        ("/pages/x", {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH"}),
+        (f"{world.url}/health/live", {"GET", "HEAD", "OPTIONS"}),
+    ):
+        told = owner.options(path)
+        assert told.status_code == 204
+        assert set(told.headers["allow"].split(", ")) == methods
+        refused = owner.request("TRACE", path)
+        assert (refused.status_code, code_of(refused)) == (405, "METHOD_NOT_ALLOWED")
+        assert set(refused.headers["allow"].split(", ")) == methods
