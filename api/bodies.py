@@ -1,6 +1,7 @@
 """Request bodies: read within limits, parsed once, refused by the name of what is wrong."""
 
 import asyncio
+import json
 from typing import ClassVar, Self
 
 import msgspec
@@ -78,8 +79,8 @@ def media_type(scope: HTTPScope) -> str:
 def parse_json(body: bytes) -> Json:
     """The JSON value in a body.
 
-    Raises MalformedRequestError for what is no JSON in UTF-8 or nests over
-    JSON_NESTING_LEVELS_MAX levels.
+    Raises MalformedRequestError for what is no JSON in UTF-8, nests over
+    JSON_NESTING_LEVELS_MAX levels or has a name twice in one object.
     """
     try:
         value: Json = _decode(body)
@@ -89,6 +90,8 @@ def parse_json(body: bytes) -> Json:
         raise MalformedRequestError(f"The body is not valid JSON: {error}.") from None
     if _levels_exceed(value, JSON_NESTING_LEVELS_MAX):
         raise _too_deep()
+    # Which of two values counts would be a guess, and msgspec does not tell.
+    _check_names(body.decode())
     return value
 
 
@@ -122,6 +125,23 @@ def _levels_exceed(value: Json, levels_max: int) -> bool:
             for inner in (item.values() if isinstance(item, dict) else item)
         ]
     return True
+
+
+def _unique(pairs: list[tuple[str, object]]) -> None:
+    names = set()
+    for name, _ in pairs:
+        if name in names:
+            raise MalformedRequestError(f"The body has {name[:64]!a} twice in one object.")
+        names.add(name)
+
+
+def _nothing(text: str) -> None:
+    """What a number is read as where only names count."""
+
+
+_check_names = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_nothing, parse_float=_nothing
+).decode
 
 
 def _too_large(bytes_max: int) -> RequestTooLargeError:

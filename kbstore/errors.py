@@ -319,7 +319,7 @@ class VerificationError(StoreError):
 
 
 def describe(error: KBStoreError, request_id: str) -> Mapping[str, object]:
-    """The error envelope of every door (DESIGN.md section 8)."""
+    """The error envelope of every door."""
     body: dict[str, object] = {
         "code": error.code,
         "message": error.message,

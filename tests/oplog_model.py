@@ -1,6 +1,6 @@
 """An operation log played on a plain folder: what every imported state is compared with.
 
-Written from the log's format alone (DESIGN.md section 10). It knows paths and texts, no pages.
+Written from the log's format alone. It knows paths and texts, no pages.
 """
 
 from collections.abc import Iterable, Mapping

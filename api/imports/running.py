@@ -74,7 +74,7 @@ class Importer:
         self._texts = Texts(title_of=_title_of, body_of=self._body_of)
 
     def run_log(self, path: Path, progress: Progress) -> ImportReport:
-        """Imports an operation log, line by line, each line a commit (DESIGN.md section 10).
+        """Imports an operation log, line by line, each line a commit.
 
         The whole log is checked first. Lines that an earlier run committed are passed over.
         Raises ImportInvalidError with the line.

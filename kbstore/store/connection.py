@@ -5,15 +5,13 @@ Transactions are SQL statements of ours: the driver's own transaction control st
 """
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from eventsourcing.persistence import IntegrityError
 
-from kbstore.store.statements import Row, Statement, Value
-
-Values = Mapping[str, Value | Collection[Value]]
+from kbstore.store.statements import Row, Statement, Values
 
 
 class Queryable(Protocol):
@@ -51,9 +49,9 @@ class Connection:
         sql, parameters = statement.bind(values)
         return self.raw.execute(sql, parameters).rowcount
 
-    def run_many(self, statement: Statement, values: Sequence[Mapping[str, Value]]) -> None:
-        """Runs one statement for each set of values."""
-        self.raw.executemany(statement.sqlite, values)
+    def run_many(self, statement: Statement, values: Iterable[Values]) -> None:
+        """Runs one statement, which has no lists, for each set of values."""
+        self.raw.executemany(statement.sqlite, [statement.bind(each)[1] for each in values])
 
     def begin_write(self) -> None:
         """Takes the write lock before any read, so that nothing read can be stale."""

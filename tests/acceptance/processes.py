@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import httpx
 import msgspec
@@ -89,11 +90,16 @@ def done(database: Path, *arguments: object) -> Json:
 
 
 class Served:
-    """A server process and where it answers."""
+    """A server process and where it answers. Its log goes to a file: nobody reads a pipe."""
 
-    def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
+    def __init__(self, process: "subprocess.Popen[str]", log: IO[str]) -> None:
         self.process = process
-        self.url = url
+        self._log = log
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        if not said:
+            raise AssertionError(f"the server did not start: {self._ended()}")
+        self.url = msgspec.json.decode(said, type=dict[str, str])["url"]
 
     def kb_url(self, kb: str) -> str:
         return f"{self.url}/openapi/v2/knowledge-bases/{kb}"
@@ -107,26 +113,27 @@ class Served:
             trust_env=False,
         )
 
-    def kill(self) -> None:
+    def kill(self) -> Ended:
         """SIGKILL: nothing of it runs on."""
-        self.process.kill()
-        self.process.communicate()
+        return self.end(signal.SIGKILL)
 
     def end(self, number: int = signal.SIGTERM) -> Ended:
-        """Sends a signal and waits until the server has shut down."""
+        """Sends a signal and waits until the process is gone."""
         self.process.send_signal(number)
-        return finish(self.process)
+        return self._ended()
+
+    def _ended(self) -> Ended:
+        ended = finish(self.process)
+        self._log.seek(0)
+        with self._log:
+            return Ended(ended.code, ended.out, self._log.read())
 
 
 def start_server(database: Path, *arguments: object) -> Served:
     """A server on a free port, once it answers."""
-    process = start(command_of(database, "serve", "--port", 0, *arguments))
-    assert process.stdout is not None
-    said = process.stdout.readline()
-    if not said.startswith('{"url"'):
-        out, err = process.communicate()
-        raise AssertionError(f"the server did not start: {said}{out}{err}")
-    return Served(process, msgspec.json.decode(said, type=dict[str, str])["url"])
+    log = TemporaryFile("w+", encoding="utf-8")
+    command = command_of(database, "serve", "--port", 0, *arguments)
+    return Served(start(command, stderr=log), log)
 
 
 @contextmanager
@@ -136,5 +143,5 @@ def server(database: Path) -> Iterator[Served]:
     try:
         yield served
     finally:
-        if served.process.poll() is None:
+        if served.process.returncode is None:
             served.kill()

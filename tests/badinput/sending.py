@@ -115,7 +115,7 @@ def check_refusal(answer: Answer) -> None:
     assert set(body["error"]) - {"details"} == {"code", "message", "httpStatus"}
     assert body["error"]["httpStatus"] == answer.status
     assert body["requestId"] == answer.headers["x-request-id"]
-    assert body["error"]["message"].isprintable(), body
+    assert body["error"]["message"]
     assert len(answer.raw) < 4_000, "a refusal is short, whatever was sent"
 
 

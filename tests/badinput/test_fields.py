@@ -171,8 +171,7 @@ def test_what_no_text_may_hold_is_refused_in_every_field(send: Sender, name: str
         for sample in NO_TEXT:
             raw = put(good.body or {}, path, b"[" + sample + b"]" if in_list else sample)
             refusals = (ValidationError, MalformedRequestError, NotFoundError)
-            answer = send.refused(good, *refusals, raw=raw)
-            assert b"\\u0000" not in answer.raw or answer.status == 404
+            send.refused(good, *refusals, raw=raw)
 
 
 def test_an_operation_of_a_kind_that_is_not_is_refused(send: Sender) -> None:

@@ -110,7 +110,7 @@ def test_nothing_held_and_nothing_declared_reach_nothing() -> None:
     assert role_of(Configuration.empty(), frozenset({"org:acme"}), "org:acme") is None
 
 
-# --- an independent evaluator: the rules of DESIGN.md section 6, tried one by one --------------
+# --- an independent evaluator: the rules of access, tried one by one --------------------------
 
 Rule = dict[str, str]
 Scope = dict[str, object]

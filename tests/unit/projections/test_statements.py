@@ -128,9 +128,9 @@ STATEMENTS = [
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_no_statement_scans_a_knowledge_base(statement: Statement, history: History) -> None:
     """Each search is by more than the knowledge base and the generation."""
-    sql, parameters = statement.bind({name: [b"", b""] for name in statement.lists})
-    names = dict.fromkeys(re.findall(r":(\w+)", sql))
-    plan = history.connection.raw.execute(f"EXPLAIN QUERY PLAN {sql}", {**names, **parameters})
+    lists = {name: [b"", b""] for name in statement.lists}
+    sql, parameters = statement.bind({**dict.fromkeys(statement.parameters), **lists})
+    plan = history.connection.raw.execute(f"EXPLAIN QUERY PLAN {sql}", parameters)
     steps = [row[3] for row in plan]
     assert not [step for step in steps if re.match(r"SCAN (?!CONSTANT|below)", step)], steps
     whole = [step for step in steps if step.endswith("(kb_id=? AND generation=?)")]

@@ -106,17 +106,15 @@ def test_any_bit_of_any_byte_of_the_log_counts(sample: History, bit: int) -> Non
     """Byte by byte through one commit, its events and their texts."""
     raw = sample.connection.raw
     for table, column in (("events", "payload"), ("texts", "data"), ("commits", "digest")):
-        row = raw.execute(
-            f"SELECT rowid, {column} FROM {table} ORDER BY length({column}) LIMIT 1"
-        ).fetchone()
-        for index in range(0, len(row[1]), 3):
-            changed = bytearray(row[1])
+        select = f"SELECT {column} FROM {table} ORDER BY length({column}) LIMIT 1"
+        update = f"UPDATE {table} SET {column} = ? WHERE {column} = ?"
+        ((whole,),) = raw.execute(select).fetchall()
+        for index in range(0, len(whole), 3):
+            changed = bytearray(whole)
             changed[index] ^= 1 << bit
-            raw.execute(
-                f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (bytes(changed), row[0])
-            )
+            raw.execute(update, (bytes(changed), whole))
             assert checked(sample).failed > 0, (table, column, index)
-        raw.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (row[1], row[0]))
+            raw.execute(update, (whole, bytes(changed)))
     assert failures(sample) == []
 
 

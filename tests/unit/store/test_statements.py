@@ -44,5 +44,5 @@ def test_literals_of_a_statement_are_bound_without_being_named(connection: Conne
 
 
 def test_both_back_ends_get_a_text_of_their_own() -> None:
-    assert ":limit" in OF_TOPICS.sqlite
+    assert "LIMIT ?" in OF_TOPICS.sqlite
     assert "%(limit)s" in OF_TOPICS.postgresql
