@@ -1,6 +1,5 @@
 """`make demo`: the sample handbook in a knowledge base of its own, served until Ctrl-C."""
 
-import sys
 from pathlib import Path
 
 from api.imports.running import Importer
@@ -35,13 +34,11 @@ def main() -> None:
             found = build_demo(services)
         key = demo_key(services, found)
     address = format_kb_address(found.kb_id)
-    serve_database(
-        url,
-        "127.0.0.1",
-        DEFAULT_PORT,
-        lambda server: sys.stdout.write(greeting(server, address, key)) and sys.stdout.flush(),
-        any_port=True,
-    )
+
+    def greet(server: str) -> None:
+        print(greeting(server, address, key), flush=True)
+
+    serve_database(url, "127.0.0.1", DEFAULT_PORT, greet, any_port=True)
 
 
 def build_demo(services: Services) -> KnowledgeBase:

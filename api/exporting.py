@@ -1,5 +1,6 @@
 """Exporting a scope as a folder of Markdown files, as of any revision."""
 
+import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -12,9 +13,12 @@ from kbstore.store.connection import Connection
 from kbstore.store.database import Database
 from kbstore.store.heads import read_head
 from kbstore.store.texts import TextReader
+from kbstore.text import fold_key
 from projections.scope_pages import ScopePage, scope_pages
 
 Progress = Callable[[int, int | None], None]
+_SCOPE_PAGE = "index"
+_DRIVE = re.compile(r"^([A-Za-z]):")
 
 
 class ExportReport(Struct, frozen=True, kw_only=True):
@@ -36,8 +40,10 @@ def export_scope(
 ) -> ExportReport:
     """Writes every page of the scope that has a body; one snapshot, streamed.
 
-    The page with the keys a, b is `a/b.md`, a keyless one `%<id>.md`, the scope page
-    `index.md` beside them when it was written. Raises NotFoundError for a scope without pages.
+    The page with the keys a, b is `a/b.md`, a keyless one `%<id>.md`. The scope page, when it
+    has a body, is `index.md`, or `%<id>.md` where a page has that key. No name leads out of
+    the folder on any system. Raises NotFoundError for a scope without pages and
+    RevisionNotReachedError above the head.
     """
     reader = database.reader()
     with reader.reading():
@@ -70,12 +76,24 @@ def _files(reader: Connection, kb_id: UUID, pages: list[ScopePage]) -> Iterator[
     """Path and content of each page with a body; parents come before their children."""
     texts = TextReader(reader, kb_id)
     paths: dict[UUID, str] = {}
+    tops = {page.page_id for page in pages if page.parent_id is None}
+    taken = any(
+        page.parent_id in tops and page.key is not None and fold_key(page.key) == _SCOPE_PAGE
+        for page in pages
+    )
     for page in pages:
         if page.parent_id is None:
             paths[page.page_id] = ""
-            path = "index"
+            path = f"%{page.page_id}" if taken else _SCOPE_PAGE
         else:
-            path = f"{paths[page.parent_id]}{page.key or f'%{page.page_id}'}"
+            path = f"{paths[page.parent_id]}{_name_of(page)}"
             paths[page.page_id] = f"{path}/"
         if page.body is not None:
             yield f"{path}.md", texts.text(page.body.text).encode()
+
+
+def _name_of(page: ScopePage) -> str:
+    """The page's key, but for what another system would read as a path; `%` is in no key."""
+    if page.key is None:
+        return f"%{page.page_id}"
+    return _DRIVE.sub(r"\1%3A", page.key.replace("\\", "%5C"))

@@ -10,11 +10,11 @@ from kbstore.access import Caller
 from kbstore.clock import Clock, SystemClock
 from kbstore.domain.commands import Batch, Command, CreateKnowledgeBase, Operation
 from kbstore.domain.deciding import decide
-from kbstore.domain.decision import Context, Subject, after
+from kbstore.domain.decision import Context, Decision, Subject, after
 from kbstore.domain.events import Event
 from kbstore.errors import RevisionConflictError, VersionConflictError
 from kbstore.ids import IdSource, SystemIds
-from kbstore.store.application import Applications
+from kbstore.store.application import Applications, KnowledgeBaseApplication
 from kbstore.store.catalogue import Catalogue
 from kbstore.store.commits import Origin
 from kbstore.store.database import Database
@@ -101,7 +101,8 @@ class CommandService:
                 return replayed(stored, transaction.head.revision)
         surroundings = self._surroundings(transaction)
         before = surroundings.state
-        run = _Run(request, transaction, surroundings, self.applications)
+        application = self.applications.of(request.kb_id)
+        run = _Run(request, transaction, surroundings, application)
         try:
             with transaction.savepoint():
                 outcome = run.perform()
@@ -153,16 +154,16 @@ class _Run:
         request: CommandRequest,
         transaction: WriteTransaction,
         surroundings: Surroundings,
-        applications: Applications,
+        application: KnowledgeBaseApplication,
     ) -> None:
         self._request = request
         self._transaction = transaction
         self._surroundings = surroundings
-        self._application = applications.of(request.kb_id)
+        self._application = application
         self._commit: OpenCommit | None = None
         self._events: list[Event] = []
         self._subjects: list[Subject] = []
-        self._context: Context | None = None
+        self._last: tuple[Context, Decision] | None = None
 
     def perform(self) -> Outcome:
         command = self._request.command
@@ -185,9 +186,10 @@ class _Run:
 
     def _decide(self, operation: Operation) -> None:
         caller = self._request.caller
-        context = self._surroundings.context(caller, operation, self._context)
+        previous = None if self._last is None else after(*self._last)
+        context = self._surroundings.context(caller, operation, previous)
         decision = decide(operation, context)
-        self._context = after(context, decision)
+        self._last = (context, decision)
         self._subjects.extend(decision.subjects)
         if not decision.events:
             return

@@ -82,15 +82,24 @@ class Importer:
         survey = survey_log(path)
         self._declare_scope()
         revisions: dict[int, int] = {}
-        last = self._head().revision
+        leading: list[int] = []
+        last: int | None = None
         for done, (number, line) in enumerate(read_log(path), 1):
             claim = self._claim(survey.sha256, line)
             stored = find_claim(self._services.database.reader(), self._kb_id, claim)
             if stored is None:
                 stored = self._write_line(line, number, claim)
+            if last is None and stored.revision is not None:
+                # What comes before the first commit of the log has the revision before it.
+                revisions.update(dict.fromkeys(leading, stored.revision - 1))
             last = last if stored.revision is None else stored.revision
-            revisions[line.n] = last
+            if last is None:
+                leading.append(line.n)
+            else:
+                revisions[line.n] = last
             progress(done, survey.lines)
+        if last is None:
+            revisions.update(dict.fromkeys(leading, self._head().revision))
         return self._report(revisions)
 
     def run_folder(self, path: Path, progress: Progress) -> ImportReport:

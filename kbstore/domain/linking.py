@@ -4,6 +4,7 @@ A bound link follows the page's id wherever it goes. What cannot be resolved sta
 is tried again by whoever reads it.
 """
 
+from collections.abc import Callable
 from urllib.parse import unquote
 
 from kbstore.access import Access, parse_address
@@ -22,16 +23,18 @@ def bind(
     prepared: PreparedText | PreparedBody | None,
     access: Access,
     lookup: Lookup,
-    folder: PageState | None,
+    folder_of_text: Callable[[], PageState | None],
 ) -> Links | None:
     """The links of a text, each bound to the one live, readable page it leads to; None without.
 
-    Relative links start from `folder`, as files do: the page above the one that holds the
-    text, or a scope page itself. None leaves them unbound.
+    Relative links start from the folder, as files do: the page above the one that holds the
+    text, or a scope page itself. None leaves them unbound. It is asked for only if there are
+    any.
     """
     text = prepared.text if isinstance(prepared, PreparedBody) else prepared
     if text is None or text.targets is None:
         return None
+    folder = folder_of_text() if any(link.kind != "wiki" for link in text.links) else None
     bound = []
     for index, link in enumerate(text.links):
         page = _resolve(link, access, lookup, folder)

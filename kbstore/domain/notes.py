@@ -30,7 +30,6 @@ def add_note(command: AddNote, context: Context) -> Decision:
         check_when(command.when)
     draft = Draft(context)
     page = draft.write(target)
-    folder = folder_of(context.lookup, target)
     event = NoteAdded(
         originator_id=context.ids.new_id(),
         originator_version=1,
@@ -38,7 +37,12 @@ def add_note(command: AddNote, context: Context) -> Decision:
         text=command.text.ref,
         stamps=stamps,
         when=command.when,
-        links=bind(command.text, context.access, context.lookup, folder),
+        links=bind(
+            command.text,
+            context.access,
+            context.lookup,
+            lambda: folder_of(context.lookup, target),
+        ),
     )
     draft.add(event, command.text)
     return draft.decision(Subject("note", event.originator_id, created=True))

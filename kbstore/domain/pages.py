@@ -39,7 +39,7 @@ def create(command: CreatePage, context: Context) -> Decision:
         name=command.name.ref,
         description=description.ref if description else None,
         body=command.body.ref if command.body else None,
-        links=bind(command.body, context.access, context.lookup, above),
+        links=bind(command.body, context.access, context.lookup, lambda: above),
     )
     draft.add(event, command.name, description, command.body)
     return draft.decision(Subject("page", event.originator_id, created=True))
@@ -70,8 +70,12 @@ def edit(command: EditPage, context: Context) -> Decision:
             scope=page.scope,
         )
     draft = Draft(context)
-    folder = folder_of(context.lookup, target)
-    links = bind(change.body or None, context.access, context.lookup, folder)
+    links = bind(
+        change.body or None,
+        context.access,
+        context.lookup,
+        lambda: folder_of(context.lookup, target),
+    )
     draft.add(*_edited(change, draft.write(target), links))
     return draft.decision(subject)
 
@@ -116,9 +120,12 @@ def _what_changes(command: EditPage, target: Target, context: Context) -> EditPa
 def _same_body(body: PreparedBody | None, target: Target, context: Context) -> bool:
     if target.unwritten:
         return (body.text.value if body else None) == target.unwritten[-1].body
-    if body is None or target.page.body is None:
-        return body is None and target.page.body is None
-    return context.lookup.same_text(target.page.body.text, body.text.value)
+    before = target.page.body
+    if body is None or before is None:
+        return body is None and before is None
+    if (body.lines, body.tokens) != (before.lines, before.tokens):
+        return False
+    return context.lookup.same_text(before.text, body.text.value)
 
 
 def _edited(

@@ -74,7 +74,9 @@ class KnowledgeBaseApplication(Application[UUID]):
 
     def save_into(self, events: Sequence[Event], commit: OpenCommit) -> None:
         """Stores events into the open commit of the writer's transaction."""
-        self.events.put(events, commit=commit)
+        # Not by `events.put`, which makes a notification of each: there are no subscriptions.
+        stored_events = [self.mapper.to_stored_event(event) for event in events]
+        self.recorder.insert_events(stored_events, commit=commit)
 
 
 class Applications:

@@ -7,13 +7,15 @@ import pytest
 
 from tests.acceptance.handbook import (
     LOG,
+    SCOPE,
+    SLUG,
     Imported,
-    Store,
     await_revision,
     new_handbook,
     read_lines,
     start_import,
 )
+from tests.acceptance.pages import Pages, open_pages
 from tests.acceptance.processes import PROCESS_SECONDS_MAX, Json, finish
 
 KILLS = 3
@@ -54,10 +56,9 @@ def killed(imports: tuple[Imported, Imported]) -> Imported:
 
 
 @pytest.fixture(scope="session")
-def store(whole: Imported) -> Iterator[Store]:
-    opened = Store(whole)
-    yield opened
-    opened.close()
+def pages(whole: Imported) -> Iterator[Pages]:
+    with open_pages(whole.database, SLUG, SCOPE) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

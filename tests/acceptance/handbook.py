@@ -4,9 +4,7 @@ import lzma
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from hashlib import sha256
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -14,20 +12,12 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from api.wiring import open_database
-from kbstore.store.catalogue import find_knowledge_base
-from kbstore.store.heads import read_head
-from kbstore.store.texts import TextReader
-from projections.scope_pages import ScopePage, scope_pages
-from tests.acceptance.processes import ROOT, Ended, Json, command_of, done, start, url_of
-from tests.oplog_model import State
+from tests.acceptance.pages import Places, hash_of
+from tests.acceptance.processes import ROOT, Ended, Json, command_of, done, start
 
 LOG = ROOT.parent / "shared" / "data" / "18f-handbook.jsonl.xz"
 SCOPE = "org:18f"
 SLUG = "handbook"
-
-Place = Mapping[str, tuple[UUID, str | None]]
-"""Each page's path with its id and the SHA-256 of its body, None where it only groups."""
 
 
 class Imported(Struct, frozen=True):
@@ -78,58 +68,7 @@ def read_lines() -> list[Json]:
         return [msgspec.json.decode(line, type=Json) for line in file]
 
 
-class Store:
-    """The pages of the imported scope, read from the database at any revision."""
-
-    def __init__(self, imported: Imported) -> None:
-        self._database = open_database(url_of(imported.database))
-        self._reader = self._database.reader()
-        found = find_knowledge_base(self._reader, SLUG)
-        assert found is not None
-        head = read_head(self._reader, found.kb_id)
-        assert head is not None
-        self.head = head
-        texts = TextReader(self._reader, found.kb_id)
-        self._hash = lru_cache(None)(lambda ref: hash_of(texts.text(ref)))
-        self.text = texts.text
-
-    def close(self) -> None:
-        self._database.close()
-
-    def places(self, revision: int) -> Place:
-        return {
-            path: (page.page_id, self._hash(page.body.text) if page.body else None)
-            for path, page in self._walk(revision)
-        }
-
-    def state(self, revision: int) -> State:
-        return files_of(self.places(revision))
-
-    def bodies(self, revision: int) -> dict[str, str]:
-        """Each file's path with the body of its page."""
-        return {
-            f"{path}.md": self.text(page.body.text)
-            for path, page in self._walk(revision)
-            if page.body is not None
-        }
-
-    def _walk(self, revision: int) -> Iterator[tuple[str, ScopePage]]:
-        paths: dict[UUID, str] = {}
-        for page in scope_pages(self._reader, self.head, SCOPE, revision):
-            if page.parent_id is None:
-                paths[page.page_id] = ""
-                assert page.body is None
-                continue
-            above = paths[page.parent_id]
-            path = paths[page.page_id] = f"{above}/{page.key}" if above else f"{page.key}"
-            yield path, page
-
-
-def files_of(places: Place) -> State:
-    return frozenset((f"{path}.md", body) for path, (_, body) in places.items() if body is not None)
-
-
-def read_over_http(client: httpx.Client, revision: int) -> Place:
+def read_over_http(client: httpx.Client, revision: int) -> Places:
     """The whole tree at a revision: its children lists walked, its bodies read page by page."""
     at = {"revision": revision}
     top = get(client, "/pages", {"ref": SCOPE, **at})["page"]
@@ -159,7 +98,3 @@ def get(client: httpx.Client, path: str, parameters: Mapping[str, str | int]) ->
     value: Json = msgspec.json.decode(answer.content)
     assert value["revision"] == parameters.get("revision", value["revision"])
     return value
-
-
-def hash_of(text: str) -> str:
-    return sha256(text.encode()).hexdigest()

@@ -12,7 +12,10 @@ from typing import IO, Any
 
 import httpx
 import msgspec
+from click.testing import CliRunner
 from msgspec import Struct
+
+from api.cli import main
 
 ROOT = Path(__file__).parents[2]
 PROCESS_SECONDS_MAX = 300
@@ -89,6 +92,22 @@ def done(database: Path, *arguments: object) -> Json:
     return ended.json
 
 
+def invoke(database: Path, *arguments: object) -> Ended:
+    """Runs a command within this process: as above, and much faster."""
+    given = [str(argument) for argument in arguments]
+    result = CliRunner().invoke(main, [*given, "--database", url_of(database), "--json"])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def invoked(database: Path, *arguments: object) -> Json:
+    """What a command that has to succeed printed, run within this process."""
+    ended = invoke(database, *arguments)
+    assert ended.code == 0, ended
+    return ended.json
+
+
 class Served:
     """A server process and where it answers. Its log goes to a file: nobody reads a pipe."""
 
@@ -131,7 +150,7 @@ class Served:
 
 def start_server(database: Path, *arguments: object) -> Served:
     """A server on a free port, once it answers."""
-    log = TemporaryFile("w+", encoding="utf-8")
+    log = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - the server closes it
     command = command_of(database, "serve", "--port", 0, *arguments)
     return Served(start(command, stderr=log), log)
 

@@ -12,11 +12,10 @@ from tests.acceptance.handbook import (
     SCOPE,
     SLUG,
     Imported,
-    Store,
-    files_of,
     get,
     read_over_http,
 )
+from tests.acceptance.pages import Pages, files_of
 from tests.acceptance.processes import Ended, Json, command_of, done, finish, server, start
 from tests.oplog_model import FolderModel
 
@@ -53,26 +52,26 @@ def test_progress_goes_to_standard_error(whole: Imported) -> None:
 
 
 def test_the_final_files_are_the_pages_with_a_body(
-    whole: Imported, store: Store, lines: list[Json]
+    whole: Imported, pages: Pages, lines: list[Json]
 ) -> None:
     model = FolderModel()
     for line in lines:
         model.play(line["ops"])
     assert len(model.texts) == FILES_AT_THE_END
     revision = whole.revisions[lines[-1]["n"]]
-    assert revision == store.head.revision
-    assert store.bodies(revision) == model.texts
+    assert revision == pages.head.revision
+    assert pages.files(revision) == model.texts
 
 
-def test_every_state_is_the_folder_s(whole: Imported, store: Store, lines: list[Json]) -> None:
+def test_every_state_is_the_folder_s(whole: Imported, pages: Pages, lines: list[Json]) -> None:
     model = FolderModel()
     revisions = whole.revisions
     for line in lines:
-        assert store.state(revisions[line["n"]]) == model.play(line["ops"]), line["n"]
+        assert pages.state(revisions[line["n"]]) == model.play(line["ops"]), line["n"]
 
 
 def check_over_http(
-    count: int, client: httpx.Client, whole: Imported, store: Store, lines: list[Json]
+    count: int, client: httpx.Client, whole: Imported, pages: Pages, lines: list[Json]
 ) -> None:
     chosen = set(random.Random(SEED).sample(range(len(lines)), count))
     model = FolderModel()
@@ -82,20 +81,20 @@ def check_over_http(
             revision = whole.revisions[line["n"]]
             read = read_over_http(client, revision)
             assert files_of(read) == state, line["n"]
-            assert read == store.places(revision), line["n"]
+            assert read == pages.places(revision), line["n"]
 
 
 def test_eight_states_read_back_over_http(
-    client: httpx.Client, whole: Imported, store: Store, lines: list[Json]
+    client: httpx.Client, whole: Imported, pages: Pages, lines: list[Json]
 ) -> None:
-    check_over_http(8, client, whole, store, lines)
+    check_over_http(8, client, whole, pages, lines)
 
 
 @pytest.mark.soak
 def test_sixty_states_read_back_over_http(
-    client: httpx.Client, whole: Imported, store: Store, lines: list[Json]
+    client: httpx.Client, whole: Imported, pages: Pages, lines: list[Json]
 ) -> None:
-    check_over_http(60, client, whole, store, lines)
+    check_over_http(60, client, whole, pages, lines)
 
 
 def test_fifty_moves_kept_id_and_history(
@@ -119,8 +118,8 @@ def test_fifty_moves_kept_id_and_history(
         assert new[: len(old)] == old
         # Whoever follows a page above has no event of his own.
         assert {entry["revision"] for entry in new[len(old) :]} <= {revision}
-        where = {"ref": f"{SCOPE}#{stem(move['from'])}", "revision": revision}
-        left = client.get("/pages", params=where)
+        where = f"{SCOPE}#{stem(move['from'])}"
+        left = client.get("/pages", params={"ref": where, "revision": revision})
         assert left.status_code == 404 or left.json()["page"]["id"] != before["id"]
 
 

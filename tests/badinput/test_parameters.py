@@ -18,7 +18,7 @@ from tests.badinput.sending import Answer, Sender, check_refusal
 from tests.badinput.stock import BY_NAME, OF_KB, READS, Request
 from tests.http.world import Json
 
-NO_INTEGERS = ["", "x", "1.5", "1e3", "0x10", "%2B1", "%201", "1%20", "01", "٣", "1_0", "null"]
+NO_INTEGERS = ["", "x", "1.5", "1e3", "0x10", "%2B1", "%201", "1%20", "01", "%D9%A3", "1_0", "null"]
 HUGE = ["9" * 19, "9" * 400, str(REVISION_MAX + 1), "-1", "-" + "9" * 400]
 NO_BOOLEANS = ["", "1", "0", "True", "yes", "null"]
 NO_TIMES = [
@@ -56,6 +56,11 @@ def of_type(kind: str) -> list[tuple[str, str]]:
         for parameter in parameters(name)
         if parameter["schema"].get("type") == kind
     ]
+
+
+def having(parameter: str) -> list[str]:
+    """The operations that take a parameter."""
+    return [name for name in BY_NAME if any(p["name"] == parameter for p in parameters(name))]
 
 
 def with_parameter(request: Request, name: str, value: str) -> str:
@@ -111,11 +116,9 @@ def test_a_query_in_a_broken_encoding_is_refused(send: Sender, name: str) -> Non
         send.refused(good, ValidationError, query=query)
 
 
-@pytest.mark.parametrize("name", [name for name in READS if name != "readCommit"])
+@pytest.mark.parametrize("name", having("revision"))
 def test_revisions_that_cannot_be_read(send: Sender, name: str) -> None:
     good = send.good(name)
-    if not any(parameter["name"] == "revision" for parameter in parameters(name)):
-        pytest.skip("reads no revision")
     head = send.stock.kb.revision
     query = with_parameter(good, "revision", "0")
     send.refused(good, RevisionNotRetainedError, query=query)
@@ -126,12 +129,10 @@ def test_revisions_that_cannot_be_read(send: Sender, name: str) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize("name", [*having("asOf"), *having("time")])
 def test_times_that_name_no_state(send: Sender, name: str) -> None:
     good = send.good(name)
     field = "time" if name == "readRevisionAt" else "asOf"
-    if not any(parameter["name"] == field for parameter in parameters(name)):
-        pytest.skip("reads no time")
     for value in NO_TIMES:
         query = with_parameter(good, field, value)
         refused_for(send.refused(good, ValidationError, query=query), field)
@@ -142,10 +143,8 @@ def test_times_that_name_no_state(send: Sender, name: str) -> None:
         refused_for(send.refused(good, ValidationError, query=both), field)
 
 
-@pytest.mark.parametrize(("name", "parameter"), of_type("integer"))
-def test_a_limit_has_ends(send: Sender, name: str, parameter: str) -> None:
-    if parameter != "limit":
-        pytest.skip("another parameter")
+@pytest.mark.parametrize("name", having("limit"))
+def test_a_limit_has_ends(send: Sender, name: str) -> None:
     good = send.good(name)
     for value in (1, LIST_ITEMS_MAX):
         assert send(good, query=with_parameter(good, "limit", str(value))).status == 200
@@ -198,7 +197,7 @@ def test_odd_addresses_are_not_found(send: Sender, name: str, odd: str) -> None:
         filled = {"kb": send.stock.kb.slug, **good.path, part: odd}
         answer = send(good, path=good.operation.path.format(**filled))
         check_refusal(answer)
-        assert answer.status in ((404, 422) if part == "kind" else (400, 404, 405)), answer
+        assert answer.status in (404, 405) or part == "kind", answer
         assert "set-cookie" not in answer.headers
 
 

@@ -28,6 +28,10 @@ def test_a_time_with_a_zone_is_one_moment(given_: str, shown: str) -> None:
         ("yesterday", "notATime"),
         ("", "notATime"),
         ("2026-13-01T10:00:00Z", "notATime"),
+        ("2026-W10-1T10:00:00Z", "notATime"),
+        ("20260301T100000.5Z", "notATime"),
+        ("2026-03-01T10:00:00 Z", "notATime"),
+        ("2026-03-01T10:00:00Z\0", "notATime"),
         ("1" * 10_000, "notATime"),
     ],
 )

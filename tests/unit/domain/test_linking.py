@@ -164,7 +164,7 @@ def test_a_text_without_links_binds_none() -> None:
     story = library()
     context = story.context()
     for plain in (None, body("plain"), body("plain").text):
-        assert bind(plain, context.access, context.lookup, None) is None
+        assert bind(plain, context.access, context.lookup, lambda: None) is None
 
 
 def test_relative_links_without_a_folder_stay_unbound() -> None:
