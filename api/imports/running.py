@@ -5,6 +5,7 @@ planned on; where another writer was quicker, the mirror is read anew and the pl
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
@@ -39,6 +40,7 @@ from kbstore.text import analyse
 from kbstore.texts import prepare_text
 from projections.scope_pages import scope_pages
 
+ANALYSES_KEPT = 512
 ATTEMPTS_MAX = 8
 Progress = Callable[[int, int | None], None]
 _LOST_RACE = (VersionConflictError, KeyTakenError, NotFoundError)
@@ -71,7 +73,9 @@ class Importer:
         self._counts: dict[str, int] = dict.fromkeys(
             ("created", "edited", "moved", "deleted", "unchanged"), 0
         )
-        self._texts = Texts(title_of=_title_of, body_of=self._body_of)
+        # Naming a page and preparing its body ask for the same analysis.
+        self._analyse = lru_cache(maxsize=ANALYSES_KEPT)(analyse)
+        self._texts = Texts(title_of=lambda body: self._analyse(body).title, body_of=self._body_of)
 
     def run_log(self, path: Path, progress: Progress) -> ImportReport:
         """Imports an operation log, line by line, each line a commit.
@@ -142,7 +146,7 @@ class Importer:
 
     def _execute(self, plan: Plan, origin: Origin, claim: Claim | None) -> Outcome:
         caller = Caller(principal=origin.actor, grants=frozenset({OPERATOR}))
-        operations = operations_of(plan, self._scope, self._services.commands.ids)
+        operations = operations_of(plan, self._scope, self._services.commands.ids, self._analyse)
         request = CommandRequest(
             kb_id=self._kb_id,
             caller=caller,
@@ -227,7 +231,3 @@ class Importer:
 
     def _report(self, revisions: dict[int, int]) -> ImportReport:
         return ImportReport(commits=self._commits, revisions=revisions, **self._counts)
-
-
-def _title_of(body: str) -> str | None:
-    return analyse(body).title

@@ -1,5 +1,7 @@
 """From a plan to the commands of one commit."""
 
+from collections.abc import Callable
+
 from msgspec import UNSET
 
 from api.imports.plan import (
@@ -22,15 +24,22 @@ from kbstore.domain.commands import (
 from kbstore.domain.preparing import prepare_body
 from kbstore.ids import IdSource
 from kbstore.limits import IMPORT_OPERATIONS_PER_LINE_MAX
+from kbstore.text import Analysis
 from kbstore.texts import prepare_text
 
+Analyse = Callable[[str], Analysis]
 
-def operations_of(plan: Plan, scope: str, ids: IdSource) -> tuple[PageOperation, ...]:
+
+def operations_of(
+    plan: Plan, scope: str, ids: IdSource, analyse: Analyse
+) -> tuple[PageOperation, ...]:
     """The operations of a plan, their texts prepared; each states the version it expects."""
-    return tuple(_operation(planned, scope, ids) for planned in plan.operations)
+    return tuple(_operation(planned, scope, ids, analyse) for planned in plan.operations)
 
 
-def _operation(planned: PlannedOperation, scope: str, ids: IdSource) -> PageOperation:
+def _operation(
+    planned: PlannedOperation, scope: str, ids: IdSource, analyse: Analyse
+) -> PageOperation:
     match planned:
         case PlanCreate():
             return CreatePage(
@@ -38,7 +47,9 @@ def _operation(planned: PlannedOperation, scope: str, ids: IdSource) -> PageOper
                 parent=_target(planned.parent),
                 key=planned.key,
                 name=prepare_text(planned.name, ids),
-                body=None if planned.body is None else prepare_body(planned.body, ids),
+                body=None
+                if planned.body is None
+                else prepare_body(planned.body, ids, analyse(planned.body)),
             )
         case PlanEdit():
             return EditPage(
@@ -47,7 +58,7 @@ def _operation(planned: PlannedOperation, scope: str, ids: IdSource) -> PageOper
                 name=UNSET if planned.name is UNSET else prepare_text(planned.name, ids),
                 body=planned.body
                 if planned.body is UNSET or planned.body is None
-                else prepare_body(planned.body, ids),
+                else prepare_body(planned.body, ids, analyse(planned.body)),
             )
         case PlanMove():
             page = _target(planned.page)

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 
 from kbstore.ids import IdSource
-from kbstore.text import Link, analyse, extract_links
+from kbstore.text import Analysis, Link, analyse, extract_links
 from kbstore.texts import LinkTarget, PreparedBody, PreparedText, prepare_text
 
 
-def prepare_body(value: str, ids: IdSource) -> PreparedBody:
-    """A body (already cleaned) with its lines, tokens and links."""
-    found = analyse(value)
+def prepare_body(value: str, ids: IdSource, found: Analysis | None = None) -> PreparedBody:
+    """A body (already cleaned) with its lines, tokens and links; `found` is its analysis
+    where the caller has it."""
+    found = found or analyse(value)
     text = prepare_text(value, ids, _targets(found.links))
     return PreparedBody(text, found.line_count, found.tokens)
 

@@ -74,8 +74,7 @@ class Sender:
         sent: dict[str, str | bytes] = {**self.stock.headers_of(request)}
         if raw is not None:
             sent["content-type"] = "application/json"
-        for name, value in (headers or {}).items():
-            sent[name] = value
+        sent |= headers or {}
         sent = {name: value for name, value in sent.items() if value != ""}
         if query is None:
             query = urlencode(request.query)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec import Struct
 
-from api.operations import KB_PATH, Operation
+from api.operations import Operation
 from api.routes.registry import OPERATIONS
 from api.wiring import Services
 from kbstore.access import dump_configuration, load_configuration
@@ -29,9 +29,7 @@ CONDITIONAL = [
     if operation.rules is not None and operation.rules.is_conditional
 ]
 READS = [
-    operation.name
-    for operation in OPERATIONS
-    if operation.needs_key and operation.rules is None
+    operation.name for operation in OPERATIONS if operation.needs_key and operation.rules is None
 ]
 OF_KB = [operation.name for operation in OPERATIONS if operation.needs_key]
 
@@ -189,9 +187,7 @@ _GOOD: dict[str, _Make] = {
         name="commit", body={"message": "Several", "operations": _operations(stock)}
     ),
     "readActiveRevision": _plain("readActiveRevision"),
-    "readRevisionAt": lambda stock: Request(
-        name="readRevisionAt", query={"time": stock.time}
-    ),
+    "readRevisionAt": lambda stock: Request(name="readRevisionAt", query={"time": stock.time}),
     "listScopes": _plain("listScopes", limit="1"),
     "readConfiguration": _plain("readConfiguration"),
     "replaceConfiguration": lambda stock: Request(

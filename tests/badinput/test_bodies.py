@@ -112,9 +112,7 @@ def test_a_name_that_stands_twice_is_refused(send: Sender, name: str) -> None:
 @pytest.mark.parametrize("name", NEEDS_BODY)
 @pytest.mark.parametrize("content_type", WRONG_TYPES)
 def test_another_media_type_is_unsupported(send: Sender, name: str, content_type: str) -> None:
-    send.refused(
-        send.good(name), UnsupportedMediaTypeError, headers={"content-type": content_type}
-    )
+    send.refused(send.good(name), UnsupportedMediaTypeError, headers={"content-type": content_type})
 
 
 @pytest.mark.parametrize("name", NEEDS_BODY)

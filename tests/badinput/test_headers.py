@@ -13,7 +13,7 @@ from kbstore.limits import HELD_SCOPES_MAX
 from tests.badinput.sending import Sender
 from tests.badinput.stock import CONDITIONAL, OF_KB, READS, WITH_BODY, Stock
 
-NO_KEYS = [
+NO_KEYS: list[str | bytes] = [
     "",
     "Bearer",
     "Bearer ",
@@ -29,7 +29,7 @@ NO_KEYS = [
     "Bearer kbs_" + "a" * 5_000 + "_b",
     "Bearer ' or 1=1 --",
 ]
-NO_TAGS = [
+NO_TAGS: list[str | bytes] = [
     "abc",
     '"abc"',
     "3",
@@ -49,7 +49,7 @@ NO_TAGS = [
     '"*"',
     b'"\xff"',
 ]
-NO_SCOPES = [
+NO_SCOPES: list[str | bytes] = [
     "x",
     "org",
     "org:",
@@ -89,9 +89,7 @@ def test_another_knowledge_base_is_not_there(
     good = send.good(name)
     other = Stock(send.stock.kb.services, url)
     answers = [
-        send.refused(
-            good, NotFoundError, path=good.operation.path.format(kb=address, **good.path)
-        )
+        send.refused(good, NotFoundError, path=good.operation.path.format(kb=address, **good.path))
         for address in (other.kb.slug, "kb-never", f"knowledge-base-{other.kb.id}")
     ]
     assert len({(a.status, a.code, a.error["message"]) for a in answers}) == 1

@@ -63,6 +63,7 @@ class Target:
         self.asked: set[str] = set()
         self.answered: set[str] = set()
         self.token = world.token("org:acme", "team:acme:sales", grants=("admin", "auditor"))
+        self.weak_token = world.token("team:acme:support", principal="user:weak")
         owner = world.client("org:acme", "team:acme:sales")
         pages = [create(owner, f"Page {n}", key=f"page-{n}", body=f"# P{n}\n") for n in range(4)]
         notes = [
@@ -105,25 +106,54 @@ def test_the_served_document_is_the_one_under_test(target: Target) -> None:
     assert len(list(schema.get_all_operations())) == len(OPERATIONS)
 
 
-@schema.parametrize()
-@settings(
-    max_examples=25,
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.function_scoped_fixture,
-        HealthCheck.filter_too_much,
-    ],
-)
-def test_every_answer_is_in_the_contract(case: AnyCase, target: Target) -> None:
+def bounded(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.filter_too_much,
+        ],
+    )
+
+
+def keeps_the_contract(case: AnyCase, target: Target, token: str) -> None:
     target.lead(case)
     response = case.call_and_validate(
         base_url=target.world.url,
-        headers={"Authorization": f"Bearer {target.token}"},
+        headers={"Authorization": f"Bearer {token}"},
         checks=CHECKS,
     )
     target.asked.add(f"{case.method} {case.path}")
     if response.status_code < 300:
         target.answered.add(f"{case.method} {case.path}")
+
+
+@schema.parametrize()
+@bounded(25)
+def test_every_answer_is_in_the_contract(case: AnyCase, target: Target) -> None:
+    keeps_the_contract(case, target, target.token)
+
+
+@schema.parametrize()
+@bounded(15)
+def test_every_answer_to_a_weak_key_is_in_the_contract(case: AnyCase, target: Target) -> None:
+    """It owns one team and sees nothing of what the ids lead to."""
+    keeps_the_contract(case, target, target.weak_token)
+
+
+@pytest.mark.soak
+@schema.parametrize()
+@bounded(1_000)
+def test_many_more_answers_are_in_the_contract(case: AnyCase, target: Target) -> None:
+    keeps_the_contract(case, target, target.token)
+
+
+@pytest.mark.soak
+@schema.parametrize()
+@bounded(500)
+def test_many_more_answers_to_a_weak_key(case: AnyCase, target: Target) -> None:
+    keeps_the_contract(case, target, target.weak_token)
 
 
 def test_most_routes_were_reached(target: Target) -> None:

@@ -109,7 +109,7 @@ def expected(draw: Draw, page: PageState | None) -> Expected:
     if page is None:
         return draw.pick((None, ANY_VERSION, 1))
     if draw.is_careful:
-        return draw.pick((page.version, ANY_VERSION))
+        return page.version if draw.chance(50) else ANY_VERSION
     choice = draw.number(0, 9)
     if choice < 6:
         return (page.version, ANY_VERSION, None)[choice % 3]
@@ -197,7 +197,9 @@ def edit_range(world: World, draw: Draw, caller: Caller, places: Sequence[str]) 
     version = expected(draw, page)
     return EditPage(
         page=page_id,
-        expected_version=version if isinstance(version, int) or draw.odd(20) or page is None else page.version,
+        expected_version=version
+        if isinstance(version, int) or draw.odd(20) or page is None
+        else page.version,
         body=world.body(after),
         range=ReplacedRange(start, end),
     )
@@ -235,6 +237,10 @@ def _destination(
 
 def merge(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> MergePage:
     page_id, page = target(world, draw, caller, Role.OWNER, places)
+    noted = _with_notes(world, caller)
+    if noted and draw.chance(40):
+        page = draw.pick(noted)
+        page_id = page.page_id
     into_id, into = target(world, draw, caller, Role.EDITOR, places)
     return MergePage(
         page=page_id,
@@ -245,11 +251,16 @@ def merge(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> Me
     )
 
 
+def _with_notes(world: World, caller: Caller) -> list[PageState]:
+    """Pages that can be merged away with notes on them."""
+    noted = {note.page_id for note in notes(world) if not note.removed}
+    pages = pages_for(world, caller, Role.OWNER)
+    return [page for page in pages if page.page_id in noted and not page.is_scope_page]
+
+
 def delete(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> DeletePage:
     page_id, page = target(world, draw, caller, Role.OWNER, places)
-    return DeletePage(
-        page=page_id, expected_version=expected(draw, page), subtree=draw.chance(50)
-    )
+    return DeletePage(page=page_id, expected_version=expected(draw, page), subtree=draw.chance(50))
 
 
 def restore(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> RestorePage:
@@ -306,20 +317,28 @@ def _stamps(world: World, draw: Draw, caller: Caller) -> tuple[str, ...]:
     return draw.some(known) if known and not draw.odd(5) else draw.some(SCOPES)
 
 
-def restamp(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> RestampNote:
+def restamp(
+    world: World, draw: Draw, caller: Caller, places: Sequence[str]
+) -> RestampNote | AddNote:
+    if not notes(world):
+        return add_note(world, draw, caller, places)
     return RestampNote(note=_note(world, draw), stamps=_stamps(world, draw, caller))
 
 
-def remove_note(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> RemoveNote:
+def remove_note(
+    world: World, draw: Draw, caller: Caller, places: Sequence[str]
+) -> RemoveNote | AddNote:
+    if not notes(world):
+        return add_note(world, draw, caller, places)
     return RemoveNote(note=_note(world, draw))
 
 
 def _note(world: World, draw: Draw) -> UUID:
     found = notes(world)
     standing = [note for note in found if not note.removed]
-    if standing and draw.chance(85):
+    if standing and not draw.odd(15):
         found = standing
-    return draw.pick(found).note_id if found else uuid4()
+    return draw.pick(found).note_id
 
 
 def set_pin(world: World, draw: Draw, caller: Caller, places: Sequence[str]) -> SetPin:

@@ -18,9 +18,7 @@ ANA = Caller(
     principal="user:ana", held=frozenset({ORG, VAULT}), grants=frozenset({"admin"}), key_id="a"
 )
 BEN = Caller(principal="user:ben", held=frozenset({ORG}), key_id="b")
-CARA = Caller(
-    principal="agent:cara", held=frozenset({"contributor:acme", SUPPORT}), key_id="c"
-)
+CARA = Caller(principal="agent:cara", held=frozenset({"contributor:acme", SUPPORT}), key_id="c")
 AUDITOR = Caller(principal="service:audit", grants=frozenset({"auditor"}), key_id="d")
 
 WRITERS = (ANA, ANA, BEN, BEN, CARA)

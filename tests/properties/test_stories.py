@@ -30,7 +30,7 @@ from kbstore.domain.commands import (
     EditPage,
     PageOperation,
 )
-from kbstore.domain.events import EVENT_TYPES, KnowledgeBaseCreated
+from kbstore.domain.events import EVENT_TYPES
 from kbstore.errors import IdempotencyKeyReusedError, KBStoreError, VersionConflictError
 from kbstore.service import Outcome
 from kbstore.store.idempotency import Claim
@@ -50,6 +50,7 @@ from tests.properties.world import World
 
 BATCH_OPERATIONS_MAX = 5
 OLD_REVISIONS_LOOKED_AT = 3
+USUAL_REFUSALS = ("NOT_FOUND", "VALIDATION_ERROR", "VERSION_CONFLICT", "ROLE_TOO_WEAK", "KEY_TAKEN")
 seeds = st.integers(0, 2**32 - 1)
 Sent = tuple[Caller, Command, Claim, Outcome]
 
@@ -139,13 +140,13 @@ class Stories(RuleBasedStateMachine):
     @rule(seed=seeds)
     def look_around(self, seed: int) -> None:
         draw = self._draw(seed)
-        match draw.number(0, 4):
+        match draw.number(0, 5):
             case 0:
                 reader = draw.pick(READERS)
                 check_secrets(self.world, reader, draw.number(1, self.world.revision))
             case 1:
                 check_replay(self.world)
-            case 2:
+            case 2 | 3:
                 self._run(ANA if draw.chance(90) else BEN, configure(self.world, draw))
             case _:
                 check_lists(self.world, draw)
@@ -259,14 +260,12 @@ def tell(services: Services, stories: int, steps: int) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
-    kinds = {f"{make.__name__}" for make in MAKERS}
-    assert kinds
     assert set(Run.topics) == {kind.topic for kind in EVENT_TYPES}, "a kind of event never came"
-    print(Run.accepted, Run.refused, Run.topics)
+    assert set(USUAL_REFUSALS) <= set(Run.refused), "a kind of refusal never came"
 
 
 def test_stories(services: Services) -> None:
-    tell(services, stories=25, steps=30)
+    tell(services, stories=45, steps=40)
 
 
 @pytest.mark.soak

@@ -45,9 +45,7 @@ def _walks(snapshot: Snapshot, page_ids: list[UUID], limit: int) -> Iterator[tup
             yield f"{name} of {page_id}", part(limit)
 
 
-def _lists_of(
-    snapshot: Snapshot, page_id: UUID
-) -> Iterator[tuple[str, Callable[[int], bool]]]:
+def _lists_of(snapshot: Snapshot, page_id: UUID) -> Iterator[tuple[str, Callable[[int], bool]]]:
     yield (
         "children",
         lambda limit: _differs(lambda after, n: children(snapshot, page_id, after, n), limit),
@@ -60,13 +58,16 @@ def _lists_of(
         "backlinks",
         lambda limit: _differs(lambda after, n: backlinks(snapshot, page_id, after, n), limit),
     )
-    for newest_first in (False, True):
-        yield (
-            "history",
-            lambda limit, newest=newest_first: _differs(
-                lambda after, n: history(snapshot, page_id, after, n, newest_first=newest), limit
-            ),
-        )
+    yield (
+        "history",
+        lambda limit: _differs(lambda after, n: history(snapshot, page_id, after, n), limit),
+    )
+    yield (
+        "newest history",
+        lambda limit: _differs(
+            lambda after, n: history(snapshot, page_id, after, n, newest_first=True), limit
+        ),
+    )
 
 
 def _differs(part: Part[K, T], limit: int) -> bool:
