@@ -79,8 +79,8 @@ def media_type(scope: HTTPScope) -> str:
 def parse_json(body: bytes) -> Json:
     """The JSON value in a body.
 
-    Raises MalformedRequestError for what is no JSON in UTF-8, nests over
-    JSON_NESTING_LEVELS_MAX levels or has a name twice in one object.
+    Raises MalformedRequestError for what is no JSON in UTF-8 or nests over
+    JSON_NESTING_LEVELS_MAX levels.
     """
     try:
         value: Json = _decode(body)
@@ -90,9 +90,16 @@ def parse_json(body: bytes) -> Json:
         raise MalformedRequestError(f"The body is not valid JSON: {error}.") from None
     if _levels_exceed(value, JSON_NESTING_LEVELS_MAX):
         raise _too_deep()
-    # Which of two values counts would be a guess, and msgspec does not tell.
-    _check_names(body.decode())
     return value
+
+
+def refuse_repeated_names(body: bytes) -> None:
+    """Raises MalformedRequestError where valid JSON has a name twice in one object.
+
+    Which of the two values counts would be a guess, and msgspec takes the last.
+    """
+    if body:
+        _check_names(body.decode())
 
 
 async def _receive_all(receive: Receive, bytes_max: int) -> bytes:

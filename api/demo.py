@@ -1,5 +1,7 @@
 """`make demo`: the sample handbook in a knowledge base of its own, served until Ctrl-C."""
 
+import shutil
+import sys
 from pathlib import Path
 
 from api.imports.running import Importer
@@ -9,14 +11,18 @@ from api.serving import DEFAULT_PORT, serve_database
 from api.wiring import Services, open_services
 from kbstore.access import Caller, dump_configuration, load_configuration
 from kbstore.domain.commands import Configure
+from kbstore.errors import KBStoreError, NotFoundError
 from kbstore.ids import format_kb_address
 from kbstore.service import CommandRequest
 from kbstore.store.catalogue import KnowledgeBase, find_api_key, find_knowledge_base
 from kbstore.store.commits import Origin
+from kbstore.store.database import SQLITE_PREFIX
 from kbstore.texts import prepare_text
 
 SAMPLE = Path(__file__).parent / "sample"
 FOLDER = Path(".demo")
+STORE = FOLDER / "store"
+DATABASE = STORE / "kbstore.db"
 SLUG = "handbook"
 SCOPE = "org:acme"
 HELD = frozenset({SCOPE, "team:acme:support", "team:acme:platform"})
@@ -26,12 +32,21 @@ OPERATOR = Caller(principal="user:demo", grants=frozenset({"admin"}))
 def main() -> None:
     """Makes the demo on its first run, serves it on each."""
     configure_logs("warning")
+    try:
+        run_demo()
+    except KBStoreError as error:
+        sys.exit(f"{error.code}: {error.message}")
+
+
+def run_demo() -> None:
     FOLDER.mkdir(exist_ok=True)
-    url = f"sqlite:///{FOLDER.resolve()}/kbstore.db"
+    if not STORE.exists():
+        make_database()
+    url = url_of(DATABASE)
     with open_services(url) as services:
         found = find_knowledge_base(services.database.reader(), SLUG)
         if found is None:
-            found = build_demo(services)
+            raise NotFoundError(f"{DATABASE} holds no demo; delete {FOLDER}/ to make it anew.")
         key = demo_key(services, found)
     address = format_kb_address(found.kb_id)
 
@@ -39,6 +54,20 @@ def main() -> None:
         print(greeting(server, address, key), flush=True)
 
     serve_database(url, "127.0.0.1", DEFAULT_PORT, greet, any_port=True)
+
+
+def make_database() -> None:
+    """Builds the demo beside its place; it comes there, with all its files, once it is whole."""
+    building = FOLDER / "building"
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir()
+    with open_services(url_of(building / DATABASE.name)) as services:
+        build_demo(services)
+    building.rename(STORE)
+
+
+def url_of(database: Path) -> str:
+    return f"{SQLITE_PREFIX}{database.resolve()}"
 
 
 def build_demo(services: Services) -> KnowledgeBase:

@@ -41,7 +41,8 @@ def claim_of(call: Call, value: Json) -> Claim | None:
 def request_hash(method: str, path: str, query: bytes, value: Json) -> bytes:
     """32 bytes that two tries of one request share."""
     parts = [method, path, sorted(query.split(b"&")), _without_expectations(value)]
-    return sha256(msgspec.msgpack.encode(parts, order="deterministic")).digest()
+    # As JSON, because MessagePack has no room for the huge numbers that a body may hold.
+    return sha256(msgspec.json.encode(parts, order="deterministic")).digest()
 
 
 def first_outcome(call: Call, claim: Claim) -> Outcome | None:

@@ -11,7 +11,7 @@ from litestar.types import HTTPScope, Method, Receive
 from msgspec import Struct
 
 from api.answers import Answer
-from api.bodies import Body
+from api.bodies import Body, refuse_repeated_names
 from api.calls import Call, Server, open_call
 from api.parameters import Parameters, parse_parameters
 from api.reading import conditional
@@ -147,6 +147,9 @@ def writes(
         async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
             async def command_of(write: Write) -> Command:
                 given = parse_parameters(scope["query_string"], parameters)
+                # An open body is read again by its handler, which names what stands twice.
+                if not body.is_open:
+                    refuse_repeated_names(write.raw)
                 return await handler(write, given, body.of(write.value))
 
             call = open_call(server, scope, receive, server.repeats.key(scope))

@@ -1,6 +1,7 @@
 """What every benchmark does alike: sizes from the command line, passes in turns, one JSON line."""
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -30,8 +31,7 @@ def in_turns(passes: int, runs: Mapping[str, Run]) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(passes):
         # Who comes first changes, because the first finds the disk idle.
-        names = list(runs) if number % 2 == 0 else list(reversed(runs))
-        for name in names:
+        for name in list(runs)[:: 1 if number % 2 == 0 else -1]:
             rates[name].append(runs[name]())
     return rates
 
@@ -44,6 +44,12 @@ def ratio(rates: Mapping[str, list[float]], side: str, base: str) -> float:
     """The median over the passes of one side's rate to another's in the same pass."""
     pairs = zip(rates[side], rates[base], strict=True)
     return significant(median(one / other for one, other in pairs))
+
+
+def forget_garbage() -> None:
+    """What is there now is no longer looked at by the collector, as in the server."""
+    gc.collect()
+    gc.freeze()
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -34,7 +34,7 @@ SCOPE = "org:acme"
 CALLER = Caller(principal="user:bench", held=frozenset({SCOPE}))
 SECTION_PAGES = 100
 VERSIONS = 10
-_FORMAT = 2
+_FORMAT = 4
 """Counts up when a store of an earlier program can no longer be used."""
 _BODIES = 1_000
 _IN_FLIGHT_MAX = 512
@@ -117,7 +117,12 @@ def _build(database: Path, pages: int) -> Store:
         sections = _written(services, kb_id, _sections(services, pages))
         ids, revisions = _pages(services, kb_id, sections, pages, bodies)
     return Store(
-        database=str(database), kb_id=kb_id, key=key, sections=sections, pages=ids, revisions=revisions
+        database=str(database),
+        kb_id=kb_id,
+        key=key,
+        sections=sections,
+        pages=ids,
+        revisions=revisions,
     )
 
 

@@ -31,7 +31,7 @@ class SystemClock:
 def format_time(micros: int) -> str:
     """RFC 3339 in UTC with microseconds: `2026-03-01T10:00:00.000000Z`."""
     moment = EPOCH + timedelta(microseconds=micros)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment.year >= 1000 else moment.isoformat()
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def micros_of(moment: datetime) -> int:

@@ -22,7 +22,7 @@ from kbstore.store.idempotency import Claim, StoredClaim, find_claim, store_clai
 from kbstore.store.projecting import InlineProjections
 from kbstore.store.transaction import OpenCommit, WriteTransaction
 from kbstore.store.writer import Writer
-from kbstore.surroundings import Configurations, Surroundings
+from kbstore.surroundings import States, Surroundings
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class CommandService:
         self.writer = Writer(database, projections, self.clock)
         self.applications = Applications(database, self.writer)
         self._projections = projections
-        self._configurations = Configurations()
+        self._states = States()
 
     def create_knowledge_base(self, slug: str, origin: Origin) -> UUID:
         """A new knowledge base, its creation being revision 1; gives its id."""
@@ -118,12 +118,13 @@ class CommandService:
         except BaseException:
             surroundings.state = before
             raise
+        self._states.keep(transaction.head, surroundings.state)
         return outcome
 
     def _surroundings(self, transaction: WriteTransaction) -> Surroundings:
         if not isinstance(transaction.surroundings, Surroundings):
             transaction.surroundings = Surroundings(
-                transaction, self._projections, self._configurations, self.ids
+                transaction, self._projections, self._states, self.ids
             )
         return transaction.surroundings
 

@@ -26,6 +26,7 @@ from kbstore.domain.events import (
     PageMoved,
     PageRestored,
 )
+from kbstore.domain.lookup import Lookup
 from kbstore.ids import DECLARED_PAGE_ID_VERSION, IdSource, declared_page_id
 from kbstore.store.commits import Head
 from kbstore.store.configurations import configuration_text
@@ -35,6 +36,7 @@ from kbstore.store.projecting import InlineProjections
 from kbstore.store.transaction import WriteTransaction
 
 _CONFIGURATIONS_KEPT = 256
+_STATES_KEPT = 256
 _ACCESSES_KEPT = 1_024
 
 
@@ -64,6 +66,34 @@ class Configurations:
         return configuration
 
 
+class States:
+    """The configuration and the scopes at the newest head known of each knowledge base.
+
+    Its digest names a head and all that led to it. So whoever wrote since is noticed, and what
+    is kept of a transaction that never commits is never found again.
+    """
+
+    def __init__(self) -> None:
+        self._configurations = Configurations()
+        self._kept: OrderedDict[UUID, tuple[bytes, int, _State]] = OrderedDict()
+
+    def at(self, connection: Queryable, head: Head, lookup: Lookup) -> _State:
+        """The state at a committed head."""
+        kept = self._kept.get(head.kb_id)
+        if kept is not None and kept[:2] == (head.digest, head.generation):
+            return kept[2]
+        configuration = self._configurations.at(connection, head)
+        state = _State(configuration, lookup.scope_addresses())
+        self.keep(head, state)
+        return state
+
+    def keep(self, head: Head, state: _State) -> None:
+        self._kept[head.kb_id] = (head.digest, head.generation, state)
+        self._kept.move_to_end(head.kb_id)
+        if len(self._kept) > _STATES_KEPT:
+            self._kept.popitem(last=False)
+
+
 class Surroundings:
     """The configuration and the scopes of a knowledge base, kept up with as a batch goes on."""
 
@@ -71,7 +101,7 @@ class Surroundings:
         self,
         transaction: WriteTransaction,
         projections: InlineProjections,
-        configurations: Configurations,
+        states: States,
         ids: IdSource,
     ) -> None:
         head = transaction.head
@@ -80,10 +110,7 @@ class Surroundings:
         self.lookup = projections.lookup(
             transaction.connection, head.kb_id, head.generation, transaction.texts
         )
-        self.state = _State(
-            configuration=configurations.at(transaction.connection, head),
-            scopes=self.lookup.scope_addresses(),
-        )
+        self.state = states.at(transaction.connection, head, self.lookup)
 
     def context(self, caller: Caller, operation: Operation, previous: Context | None) -> Context:
         """What the next operation is decided with; `previous` goes before it in the commit."""

@@ -1,6 +1,6 @@
 """Pages: a row for each event that leaves the page live, and what else a page's life moves."""
 
-from typing import assert_never, cast
+from typing import assert_never
 
 from msgspec import UNSET
 from sqlalchemy import bindparam, delete, exists, insert, null, select, update
@@ -15,8 +15,8 @@ from kbstore.domain.events import (
     PageMoved,
     PageRestored,
 )
-from kbstore.domain.state import PageState, evolve_page
-from kbstore.store.statements import Statement, Value
+from kbstore.domain.state import evolve_page
+from kbstore.store.statements import Statement
 from projections.apply_activity import record
 from projections.apply_links import (
     LinkSource,
@@ -27,36 +27,19 @@ from projections.apply_links import (
 )
 from projections.apply_notes import links_of_notes
 from projections.apply_subtree import move_below
-from projections.intervals import end_rows, of_kb, open_row
-from projections.newest import NEWEST_PAGE
-from projections.rows import (
-    VERSION_COLUMNS,
-    newest_page_state,
-    version_state,
-    version_values,
+from projections.apply_versions import (
+    change_version,
+    current_version,
+    end_version,
+    open_version,
 )
+from projections.intervals import of_kb
+from projections.newest import NEWEST_PAGE
+from projections.rows import newest_page_state
 from projections.step import Step
-from projections.tables import CURRENT, deletions, page_versions, pages, scopes
+from projections.tables import deletions, pages, scopes
 
 _PAGE = pages.c.page_id == bindparam("page_id")
-_OPEN_VERSION = Statement(open_row(page_versions))
-_OF_PAGE = page_versions.c.page_id == bindparam("page_id")
-# Two statements, as SQLite's RETURNING costs more than both.
-_LAST_VERSION = Statement(
-    select(*VERSION_COLUMNS, page_versions.c.from_revision, page_versions.c.to_revision)
-    .where(of_kb(page_versions), _OF_PAGE)
-    .order_by(page_versions.c.from_revision.desc(), page_versions.c.version.desc())
-    .limit(1)
-)
-_END_VERSION = Statement(
-    end_rows(
-        page_versions,
-        _OF_PAGE,
-        page_versions.c.from_revision == bindparam("began"),
-        page_versions.c.version == bindparam("version"),
-    )
-)
-
 _ADD_PAGE = Statement(insert(pages))
 _SET_SCOPE = Statement(update(pages).where(of_kb(pages), _PAGE).values(scope=bindparam("to_scope")))
 _END_PAGE = Statement(
@@ -137,7 +120,7 @@ def _create(step: Step, event: PageCreated) -> None:
             "template_path": page.template,
         },
     )
-    _open_version(step, page, author)
+    open_version(step, page, author)
     if page.is_scope_page:
         # Nothing is written to a scope before its page is.
         step.run(_ADD_SCOPE, {"scope": page.scope})
@@ -146,9 +129,10 @@ def _create(step: Step, event: PageCreated) -> None:
 
 
 def _change(step: Step, event: PageEdited | PageMoved | PageAbsorbed) -> None:
-    before, _ = _end_version(step, event)
+    current = current_version(step, event)
+    before = current.page
     after = evolve_page(before, event, step.texts.text)
-    _open_version(step, after, step.actor)
+    change_version(step, current, after)
     if after.scope != before.scope:
         step.run(_SET_SCOPE, {"page_id": after.page_id.bytes, "to_scope": after.scope})
         move_below(step, after.page_id, after.scope)
@@ -165,8 +149,9 @@ def _change(step: Step, event: PageEdited | PageMoved | PageAbsorbed) -> None:
 
 
 def _end(step: Step, event: PageDeleted | PageMergedAway) -> None:
-    before, began = _end_version(step, event)
-    after = evolve_page(before, event, step.texts.text)
+    current = current_version(step, event)
+    after = evolve_page(current.page, event, step.texts.text)
+    end_version(step, after)
     page_id = {"page_id": after.page_id.bytes}
     into = after.merged_into
     step.run(
@@ -184,7 +169,7 @@ def _end(step: Step, event: PageDeleted | PageMergedAway) -> None:
         step.run(_MERGE_ON, {**page_id, "into": into.bytes})
         lead_links_on(step, after.page_id, into)
     else:
-        if began == step.revision:
+        if current.from_revision == step.revision:
             # Deleted, restored and deleted again by one commit.
             step.run(_FORGET_DELETION, {**page_id, "deletion": step.revision})
         step.run(
@@ -208,26 +193,10 @@ def _restore(step: Step, event: PageRestored) -> None:
     if before is None or before.ended != "deleted":
         raise AssertionError(f"{event.topic} of a page that is not deleted: {event.originator_id}")
     after = evolve_page(before, event, step.texts.text)
-    _open_version(step, after, step.actor)
+    open_version(step, after, step.actor)
     step.run(_BRING_BACK, {**page_id, "to_scope": after.scope})
     step.run(_UNDO_DELETION, {**page_id, "deletion": rows[0][-1]})
     add_links(step, LinkSource(after.page_id), after.links)
     for note_id, links in links_of_notes(step, after.page_id):
         add_links(step, LinkSource(after.page_id, note_id), links)
     record(step, event, page_id=after.page_id, scope=after.scope, scope_before=before.scope)
-
-
-def _open_version(step: Step, page: PageState, author: str) -> None:
-    times: dict[str, Value] = {"updated_at": step.committed_at, "updated_by": author}
-    step.run(_OPEN_VERSION, {**version_values(page), **times})
-
-
-def _end_version(step: Step, event: PageEvent) -> tuple[PageState, int]:
-    """Ends the page's current row; gives its state and the revision it began at."""
-    page_id = {"page_id": event.originator_id.bytes}
-    rows = step.all(_LAST_VERSION, page_id)
-    if not rows or rows[0][-1] != CURRENT:
-        raise AssertionError(f"{event.topic} does not continue page {event.originator_id}")
-    page, began = version_state(rows[0]), cast(int, rows[0][-2])
-    step.run(_END_VERSION, {**page_id, "began": began, "version": page.version})
-    return page, began

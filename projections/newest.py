@@ -18,7 +18,7 @@ NEWEST_ROWS = (
     select(*NEWEST_PAGE_COLUMNS, pages.c.ended_at)
     .join_from(page_versions, pages, PAGE_OF_VERSION)
     .where(of_kb(page_versions), page_versions.c.page_id == bindparam("page_id"))
-    .order_by(page_versions.c.from_revision.desc(), page_versions.c.version.desc())
+    .order_by(page_versions.c.to_revision.desc(), page_versions.c.ended_by.desc())
     .limit(1)
 )
 NEWEST_PAGE = Statement(NEWEST_ROWS)

@@ -4,6 +4,7 @@ A snapshot is opened inside one read transaction and used up inside it. Nothing 
 but what `projections.reach` keeps.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -17,6 +18,7 @@ from kbstore.access import Access, Caller, Configuration
 from kbstore.errors import NotFoundError, RevisionNotReachedError, RevisionNotRetainedError
 from kbstore.store.commits import Head
 from kbstore.store.connection import Queryable
+from kbstore.store.heads import read_head
 from kbstore.store.statements import Row, Statement, Value
 from kbstore.store.tables import commits, heads
 from kbstore.store.texts import TextReader
@@ -176,13 +178,6 @@ _COMMITTED_AT = Statement(
         commits.c.kb_id == bindparam("kb_id"), commits.c.revision == bindparam("revision")
     )
 )
-_AT_TIME = Statement(
-    select(commits.c.revision, commits.c.committed_at)
-    .where(commits.c.kb_id == bindparam("kb_id"), commits.c.committed_at <= bindparam("micros"))
-    .order_by(commits.c.committed_at.desc(), commits.c.revision.desc())
-    .limit(1)
-)
-_HEAD_TIME = Statement(select(heads.c.committed_at).where(heads.c.kb_id == bindparam("kb_id")))
 
 
 def open_snapshot(
@@ -227,19 +222,31 @@ def revision_at(connection: Queryable, kb_id: UUID, micros: int) -> RevisionAt:
     Raises NotFoundError without such a knowledge base, RevisionNotRetainedError before its
     first commit. That the time is not beyond now is for the caller to check.
     """
-    head = connection.one(_HEAD_TIME, {"kb_id": kb_id.bytes})
+    head = read_head(connection, kb_id)
     if head is None:
         raise NotFoundError("Knowledge base not found.")
-    row = connection.one(_AT_TIME, {"kb_id": kb_id.bytes, "micros": micros})
-    if row is None:
+    # Times never fall from one revision to the next.
+    revision = bisect_right(
+        range(1, head.revision + 1),
+        micros,
+        key=lambda number: _committed_at(connection, kb_id, number),
+    )
+    if revision == 0:
         raise RevisionNotRetainedError(
             "The knowledge base had no revision at that time.", retainedFrom=RETAINED_FROM
         )
     return RevisionAt(
-        revision=cast(int, row[0]),
-        committed_at=cast(int, row[1]),
-        final=micros < cast(int, head[0]),
+        revision=revision,
+        committed_at=_committed_at(connection, kb_id, revision),
+        final=micros < head.committed_at,
     )
+
+
+def _committed_at(connection: Queryable, kb_id: UUID, revision: int) -> int:
+    """The time of a commit that exists, in UTC microseconds."""
+    row = connection.one(_COMMITTED_AT, {"kb_id": kb_id.bytes, "revision": revision})
+    assert row is not None, f"revision {revision} was committed"
+    return cast(int, row[0])
 
 
 def _head(kb_id: UUID, row: Row) -> Head:

@@ -111,9 +111,12 @@ page_versions = Table(
     Column("links", LargeBinary),
     Column("updated_at", BigInteger, nullable=False),
     Column("updated_by", Text, nullable=False),
+    # The position of the event that ended the row, 0 of a current one. So the current row of
+    # a page keeps its key while it changes, and the rows of a page sort as they were ended.
+    Column("ended_by", BigInteger, nullable=False),
     # A commit may give a page several versions: all but its last are valid nowhere
     # (`to_revision` equals `from_revision`) and serve history alone.
-    PrimaryKeyConstraint("kb_id", "generation", "page_id", "from_revision", "version"),
+    PrimaryKeyConstraint("kb_id", "generation", "page_id", "to_revision", "ended_by"),
     # Not unique: a page that follows an ancestor into another scope keeps its version.
     Index("page_versions_version", "kb_id", "generation", "page_id", "version"),
     Index(
@@ -132,7 +135,6 @@ page_versions = Table(
         "generation",
         "parent_id",
         "to_revision",
-        "from_revision",
         # Finding a child by its key passes over its siblings inside the index.
         "key_fold",
     ),
@@ -333,7 +335,6 @@ activity = Table(
     Column("other_page_id", LargeBinary(16)),
     Column("version", BigInteger, nullable=False),
     PrimaryKeyConstraint("kb_id", "generation", "position"),
-    Index("activity_by_revision", "kb_id", "generation", "revision", "position"),
     Index("activity_by_page", "kb_id", "generation", "page_id", "position"),
     Index("activity_by_actor", "kb_id", "generation", "actor", "position"),
     sqlite_with_rowid=False,

@@ -48,25 +48,25 @@ _LEVEL = Statement(
 )
 _NAMED = Statement(LIVE_PAGES.where(_V.name == bindparam("name")).order_by(_V.page_id))
 _ROWS_OF_PAGE = (
-    select(*PAGE_COLUMNS, _V.to_revision)
+    select(*PAGE_COLUMNS, _V.from_revision)
     .join_from(page_versions, pages, PAGE_OF_VERSION)
     .where(of_kb(page_versions), _V.page_id == bindparam("page_id"))
     .limit(1)
 )
 _UP_TO_VERSION = Statement(
     _ROWS_OF_PAGE.where(_V.version <= bindparam("version")).order_by(
-        _V.version.desc(), _V.from_revision.desc()
+        _V.version.desc(), _V.to_revision.desc(), _V.ended_by.desc()
     )
 )
-_UP_TO_REVISION = Statement(
-    _ROWS_OF_PAGE.where(_V.from_revision <= bindparam("revision")).order_by(
-        _V.from_revision.desc(), _V.version.desc()
+_ENDED_AFTER = Statement(
+    _ROWS_OF_PAGE.where(_V.to_revision > bindparam("revision")).order_by(
+        _V.to_revision, _V.ended_by
     )
 )
 _PARENT = Statement(
     select(_V.parent_id)
     .where(of_kb(page_versions), _V.page_id == bindparam("page_id"))
-    .order_by(_V.from_revision.desc(), _V.version.desc())
+    .order_by(_V.to_revision.desc(), _V.ended_by.desc())
     .limit(1)
 )
 _BELOW = select(
@@ -208,8 +208,8 @@ class TransactionLookup:
         return replace(state, version=version, ended="deleted")
 
     def page_at_revision(self, page_id: UUID, revision: int) -> PageState | None:
-        row = self._one(_UP_TO_REVISION, {"page_id": page_id.bytes, "revision": revision})
-        if row is None or cast(int, row[-1]) <= revision:
+        row = self._one(_ENDED_AFTER, {"page_id": page_id.bytes, "revision": revision})
+        if row is None or cast(int, row[-1]) > revision:
             return None
         return page_state(row)
 

@@ -4,11 +4,12 @@ import functools
 import os
 import pwd
 import re
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import ParamSpec
+from typing import NoReturn, ParamSpec
 
 import click
 import msgspec
@@ -17,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from api.wiring import Services, open_services
 from kbstore.access import Caller
-from kbstore.errors import KBStoreError, NotFoundError
+from kbstore.errors import DatabaseUnavailableError, KBStoreError, NotFoundError, StoreError
 from kbstore.store.catalogue import KnowledgeBase, find_knowledge_base
 from kbstore.store.database import Database
 
@@ -42,16 +43,26 @@ def database_option(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
         except KBStoreError as error:
-            if kwargs.get("as_json"):
-                body = {"code": error.code, "message": error.message, "details": error.details}
-                print_json({"error": body})
-            else:
-                click.echo(f"{error.code}: {error.message}", err=True)
-                for name, value in error.details.items():
-                    click.echo(f"  {name}: {value}", err=True)
-            sys.exit(1)
+            refuse(error, bool(kwargs.get("as_json")))
+        except sqlite3.Error as error:
+            refusal = DatabaseUnavailableError(f"The database cannot be used: {error}.")
+            refuse(refusal, bool(kwargs.get("as_json")))
+        except OSError as error:
+            refuse(StoreError(f"{error}."), bool(kwargs.get("as_json")))
 
     return wrapped
+
+
+def refuse(error: KBStoreError, as_json: bool) -> NoReturn:
+    """Prints a refusal, for programs or for people, and ends with exit code 1."""
+    if as_json:
+        body = {"code": error.code, "message": error.message, "details": error.details}
+        print_json({"error": body})
+    else:
+        click.echo(f"{error.code}: {error.message}", err=True)
+        for name, value in error.details.items():
+            click.echo(f"  {name}: {value}", err=True)
+    sys.exit(1)
 
 
 def print_json(value: object) -> None:

@@ -20,6 +20,8 @@ from kbstore.store.statistics import write_statistics
 SCHEMA_VERSION = 1
 SQLITE_PREFIX = "sqlite:///"
 _READER_CACHE_KIB = 16_384
+_CHECKPOINT_PAGES = 4_096
+"""A page that many commits changed is copied into the database once a checkpoint."""
 
 
 class Database:
@@ -91,6 +93,7 @@ class Database:
         raw.execute("PRAGMA synchronous = FULL")
         # What a savepoint would restore; in a file it costs as much as a commit.
         raw.execute("PRAGMA temp_store = MEMORY")
+        raw.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         return Connection(raw)
 
     def reader(self) -> Connection:
@@ -140,8 +143,7 @@ def _ddl(schema: Sequence[MetaData]) -> Iterator[str]:
     for metadata in schema:
         for table in metadata.sorted_tables:
             yield str(CreateTable(table, if_not_exists=True).compile(dialect=dialect))
-            for index in _indexes(table):
-                yield index
+            yield from _indexes(table)
 
 
 def _indexes(table: Table) -> Iterator[str]:

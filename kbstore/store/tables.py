@@ -73,8 +73,8 @@ commits = Table(
     Column("tool_call", Text),
     Column("message", Text),
     Column("digest", LargeBinary(32), nullable=False),
+    # No index by time: it never falls from one revision to the next, so bisecting finds one.
     PrimaryKeyConstraint("kb_id", "revision"),
-    Index("commits_by_time", "kb_id", "committed_at", "revision"),
     sqlite_with_rowid=False,
 )
 

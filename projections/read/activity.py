@@ -16,7 +16,7 @@ from kbstore.store.tables import commits
 from projections.read.event_rows import (
     ROWS_SCANNED_MAX,
     EventRow,
-    events_of_commits,
+    events_between,
     stretch_of_events,
 )
 from projections.read.event_views import event_view
@@ -32,6 +32,7 @@ EVENTS_OF_COMMIT_MAX = 100_000
 
 _COLUMNS = (
     commits.c.revision,
+    commits.c.first_position,
     commits.c.event_count,
     commits.c.committed_at,
     commits.c.occurred_at,
@@ -53,8 +54,12 @@ _COMMITS = Statement(
 )
 
 
+_CommitRow = tuple[int, int, int, int, int | None, str, str | None, str | None, str | None, bytes]
+
+
 class _Commit(Struct, frozen=True):
     revision: int
+    first_position: int
     event_count: int
     committed_at: int
     occurred_at: int | None
@@ -115,7 +120,8 @@ def _bounded(found: list[_Commit]) -> list[_Commit]:
 def _views(snapshot: Snapshot, found: list[_Commit]) -> tuple[CommitView, ...]:
     if not found:
         return ()
-    rows = events_of_commits(snapshot, found[0].revision, found[-1].revision, EVENTS_OF_COMMIT_MAX)
+    first, last = found[0].first_position, found[-1].first_position + found[-1].event_count - 1
+    rows = events_between(snapshot, first, last, EVENTS_OF_COMMIT_MAX)
     readable: dict[int, list[EventRow]] = {}
     for row in rows:
         readable.setdefault(row.revision, []).append(row)
@@ -145,6 +151,4 @@ def _view(snapshot: Snapshot, commit: _Commit, rows: list[EventRow]) -> CommitVi
 
 
 def _commit(row: Row) -> _Commit:
-    return _Commit(
-        *cast(tuple[int, int, int, int | None, str, str | None, str | None, str | None, bytes], row)
-    )
+    return _Commit(*cast(_CommitRow, row))

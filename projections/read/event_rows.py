@@ -170,11 +170,11 @@ _FEEDS = {
     for actor in (False, True)
 }
 _OF_PAGE_NEWEST_FIRST = _Feed(_scan(page=True, actor=False, newest_first=True), newest_first=True)
-_OF_COMMITS = _Feed(
+_BETWEEN = _Feed(
     select(*activity.c).where(
         of_kb(activity),
-        activity.c.revision >= bindparam("first"),
-        activity.c.revision <= bindparam("last"),
+        activity.c.position >= bindparam("first"),
+        activity.c.position <= bindparam("last"),
     )
 )
 _EVENT_OF = Statement(
@@ -216,10 +216,10 @@ def stretch_of_page(
     return _stretch(snapshot, feed, values, limit, None)
 
 
-def events_of_commits(snapshot: Snapshot, first: int, last: int, limit: int) -> list[EventRow]:
-    """The readable events of the commits from revision `first` to `last`, in order."""
+def events_between(snapshot: Snapshot, first: int, last: int, limit: int) -> list[EventRow]:
+    """The readable events from position `first` to `last`, in order."""
     values: Parameters = {"first": first, "last": last}
-    return _readable(snapshot, _OF_COMMITS, values, limit, None)[0]
+    return _readable(snapshot, _BETWEEN, values, limit, None)[0]
 
 
 def _stretch(

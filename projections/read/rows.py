@@ -71,10 +71,14 @@ OF_GENERATION = of_kb(page_versions)
 AT_REVISION = at_revision(page_versions)
 
 _PAGES = select(*PAGE_COLUMNS).select_from(PAGES_AND_VERSIONS).where(OF_GENERATION)
-_LAST_ROW = Statement(
-    _PAGES.where(V.page_id == bindparam("page_id"), V.from_revision <= bindparam("revision"))
-    .order_by(V.from_revision.desc(), V.version.desc())
-    .limit(1)
+_OF_PAGE = _PAGES.add_columns(V.from_revision).where(V.page_id == bindparam("page_id")).limit(1)
+_ENDED_AFTER = Statement(
+    _OF_PAGE.where(V.to_revision > bindparam("revision")).order_by(V.to_revision, V.ended_by)
+)
+_ENDED_BEFORE = Statement(
+    _OF_PAGE.where(V.to_revision <= bindparam("revision")).order_by(
+        V.to_revision.desc(), V.ended_by.desc()
+    )
 )
 _VERSION_ROW = Statement(
     _PAGES.where(
@@ -125,7 +129,9 @@ def last_row(snapshot: Snapshot, page_id: UUID) -> PageRow | None:
     known = snapshot.rows_read
     if page_id in known:
         return known[page_id]
-    row = snapshot.one(_LAST_ROW, page_id=page_id.bytes)
+    row = snapshot.one(_ENDED_AFTER, page_id=page_id.bytes)
+    if row is None or cast(int, row[-1]) > snapshot.revision:
+        row = snapshot.one(_ENDED_BEFORE, page_id=page_id.bytes)
     found = None if row is None else page_row(row)
     known[page_id] = found
     return found

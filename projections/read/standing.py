@@ -9,10 +9,14 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from kbstore.access import Access
 from kbstore.domain.declared import DeclaredPage, KeyPath
 from kbstore.limits import NESTING_LEVELS_MAX
+from projections.caching import LruCache
 from projections.read.rows import PageRow, is_readable, row_of
 from projections.snapshot import Snapshot
+
+_PLACES_KEPT_MAX = 16_384
 
 Standing = PageRow | DeclaredPage
 """A page that stands somewhere: written, or declared and virtual."""
@@ -20,13 +24,15 @@ Standing = PageRow | DeclaredPage
 
 class Place(Struct, frozen=True):
     """`keys` lead from the scope page to the page, None where a level has no key; they show
-    only if `open`: every page above is readable. `parent_id` is None where it is hidden."""
+    only if `open`: every page above is readable. `parent_id` is None where it is hidden,
+    `readable` tells of the page itself."""
 
     scope: str
     page_id: UUID
     keys: KeyPath | None
     open: bool
     parent_id: UUID | None
+    readable: bool
 
     @property
     def shown_keys(self) -> KeyPath | None:
@@ -47,25 +53,34 @@ class Place(Struct, frozen=True):
         return f"{self.scope}#{path}" if path else self.scope
 
 
+# The digest of the head stands for the whole history up to it.
+_Kept = tuple[bytes, int, int, Access, UUID]
+_kept: LruCache[_Kept, Place] = LruCache(_PLACES_KEPT_MAX)
+"""Where pages stand that have others below, by the state and the reader it was found for."""
+
+
 def place_of(snapshot: Snapshot, page: Standing) -> Place:
     """Where a page stands; pages read before make it cheaper."""
     if isinstance(page, DeclaredPage):
-        return Place(page.scope, page.page_id, page.path, True, page.parent_id)
+        return Place(page.scope, page.page_id, page.path, True, page.parent_id, True)
     places = snapshot.places
+    place = places.get(page.page_id)
+    if place is not None:
+        return place
     way = [page]
-    while way[-1].page_id not in places and way[-1].parent_id is not None:
+    while place is None and way[-1].parent_id is not None:
         assert len(way) <= NESTING_LEVELS_MAX, "pages nest deeper than they may"
-        parent = row_of(snapshot, way[-1].parent_id)
-        assert parent is not None, "a live page stands under live pages"
-        way.append(parent)
-    top = way[-1]
-    place = places.get(top.page_id)
-    if place is None:
-        place = places[top.page_id] = Place(top.scope, top.page_id, (), True, None)
-    above = top
-    for here in reversed(way[:-1]):
-        place = places[here.page_id] = _below(snapshot, place, above, here)
-        above = here
+        above = way[-1].parent_id
+        place = places.get(above) or _kept.get(_key(snapshot, above))
+        if place is None:
+            parent = row_of(snapshot, above)
+            assert parent is not None, "a live page stands under live pages"
+            way.append(parent)
+    for here in reversed(way):
+        place = places[here.page_id] = _below(snapshot, place, here)
+        if here is not page:
+            _kept.put(_key(snapshot, here.page_id), place)
+    assert place is not None
     return place
 
 
@@ -75,15 +90,24 @@ def ref_of(snapshot: Snapshot, page_id: UUID) -> str:
     return str(page_id) if row is None else place_of(snapshot, row).ref
 
 
-def _below(snapshot: Snapshot, place: Place, parent: PageRow, page: PageRow) -> Place:
-    parent_readable = is_readable(snapshot, parent)
+def _below(snapshot: Snapshot, above: Place | None, page: PageRow) -> Place:
+    """The place of a page whose parent's is `above`, None for a scope page."""
+    readable = is_readable(snapshot, page)
+    if above is None:
+        return Place(page.scope, page.page_id, (), True, None, readable)
     keys = None
-    if place.keys is not None and page.key is not None:
-        keys = (*place.keys, page.key)
+    if above.keys is not None and page.key is not None:
+        keys = (*above.keys, page.key)
     return Place(
         page.scope,
         page.page_id,
         keys,
-        place.open and parent_readable,
-        parent.page_id if parent_readable else None,
+        above.open and above.readable,
+        above.page_id if above.readable else None,
+        readable,
     )
+
+
+def _key(snapshot: Snapshot, page_id: UUID) -> _Kept:
+    head = snapshot.head
+    return head.digest, head.generation, snapshot.revision, snapshot.access, page_id

@@ -56,11 +56,19 @@ def await_revision(database: Path, revision: int, seconds: float) -> None:
     connection = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
     end = time.monotonic() + seconds
     try:
-        while connection.execute("SELECT max(revision) FROM heads").fetchone()[0] < revision:
+        while head_of(connection) < revision:
             assert time.monotonic() < end, f"revision {revision} was not reached"
-            time.sleep(0.05)
+            time.sleep(0.02)
     finally:
         connection.close()
+
+
+def head_of(connection: sqlite3.Connection) -> int:
+    """The head of the only knowledge base, 0 while there is none."""
+    try:
+        return int(connection.execute("SELECT max(revision) FROM heads").fetchone()[0] or 0)
+    except sqlite3.OperationalError:
+        return 0
 
 
 def read_lines() -> list[Json]:

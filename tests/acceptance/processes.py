@@ -148,17 +148,16 @@ class Served:
             return Ended(ended.code, ended.out, self._log.read())
 
 
-def start_server(database: Path, *arguments: object) -> Served:
-    """A server on a free port, once it answers."""
+def start_server(command: list[str]) -> Served:
+    """The server that a command starts, once it answers."""
     log = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - the server closes it
-    command = command_of(database, "serve", "--port", 0, *arguments)
     return Served(start(command, stderr=log), log)
 
 
 @contextmanager
 def server(database: Path) -> Iterator[Served]:
     """A server for the length of a block; killed at the end if it still runs."""
-    served = start_server(database)
+    served = start_server(command_of(database, "serve", "--port", 0))
     try:
         yield served
     finally:

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,7 +174,11 @@ def test_a_change_to_a_projection_row_is_found(database: Path, table: Table) -> 
     assert invoked(database, "verify", SLUG)["ok"]
 
 
-@pytest.mark.parametrize("column", [*store_tables.commits.c, *store_tables.heads.c], ids=names_of)
+@pytest.mark.parametrize(
+    "column",
+    [*store_tables.commits.c, *(c for c in store_tables.heads.c if not c.primary_key)],
+    ids=names_of,
+)
 def test_a_change_to_a_commit_or_the_head_is_found(database: Path, column: Column[Any]) -> None:
     with rows_of(database) as rows, rows.changed(column, one_bit, Random(SEED)) as row:
         places = failures_of(database)
@@ -224,17 +229,22 @@ def test_any_byte_that_changes_is_found(database: Path, column: Column[Any]) -> 
 
     def one_byte(value: Value) -> Value:
         assert isinstance(value, bytes)
-        # The first two bytes of a deflated text and the fifth last hold bits that say nothing.
-        places = range(2, len(value) - 5) if column.name == "data" else range(len(value))
-        if not places:
-            return value
-        at = chosen.choice(places)
-        return value[:at] + bytes([value[at] ^ chosen.randrange(1, 256)]) + value[at + 1 :]
+        at = chosen.randrange(len(value))
+        other = value[:at] + bytes([value[at] ^ chosen.randrange(1, 256)]) + value[at + 1 :]
+        # A deflated text can be written in several ways; then it is the same text still.
+        return value if is_same_text(value, other) else other
 
     with rows_of(database) as rows:
         for _ in range(25):
             with rows.changed(column, one_byte, chosen):
                 assert failures_of(database)
+
+
+def is_same_text(one: bytes, other: bytes) -> bool:
+    try:
+        return zlib.decompress(one) == zlib.decompress(other)
+    except zlib.error:
+        return False
 
 
 @pytest.mark.parametrize(

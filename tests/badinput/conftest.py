@@ -1,7 +1,7 @@
 """One server for all bad requests, and one knowledge base that none of them changes."""
 
-import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
+from typing import Any
 
 import pytest
 import structlog
@@ -12,15 +12,19 @@ from tests.badinput.sending import Sender
 from tests.badinput.stock import Stock
 from tests.http.world import serve
 
-TIGHT_BYTES = 64 * 1024
-TIGHT_SECONDS = 0.25
+SMALL_BYTES = 64 * 1024
+HASTY_SECONDS = 0.25
 
 
 @pytest.fixture(autouse=True, scope="session")
 def quiet_logs() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    structlog.configure(processors=[_drop])
     yield
     structlog.reset_defaults()
+
+
+def _drop(logger: Any, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
+    raise structlog.DropEvent
 
 
 @pytest.fixture(scope="session")
@@ -38,10 +42,16 @@ def url(services: Services) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def tight_url(services: Services) -> Iterator[str]:
-    """A server that takes little, and not for long."""
-    tight = Settings(request_bytes_max=TIGHT_BYTES, request_body_seconds_max=TIGHT_SECONDS)
-    with serve(services, tight) as url:
+def small_url(services: Services) -> Iterator[str]:
+    """A server that takes little at a time."""
+    with serve(services, Settings(request_bytes_max=SMALL_BYTES)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def hasty_url(services: Services) -> Iterator[str]:
+    """A server that does not wait for long."""
+    with serve(services, Settings(request_body_seconds_max=HASTY_SECONDS)) as url:
         yield url
 
 

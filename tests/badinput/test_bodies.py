@@ -45,6 +45,17 @@ NO_JSON = [
     b'{"name": 1}\0',
 ]
 NO_OBJECT = [b"[]", b'"x"', b"1", b"true", b"null", b"[{}]", b"1e400", b"-0"]
+HUGE_NUMBERS = [
+    b"18446744073709551616",
+    b"-9223372036854775809",
+    b"1" + b"0" * 400,
+    b"-1" + b"0" * 400,
+    b"1" + b"0" * 100_000,
+    b"1e400",
+    b"-1e400",
+    b"1e-400",
+    b"1." + b"0" * 100_000 + b"1",
+]
 WRONG_TYPES = [
     "text/plain",
     "application/xml",
@@ -107,6 +118,17 @@ def test_a_name_that_stands_twice_is_refused(send: Sender, name: str) -> None:
     pair = msgspec.json.encode(field) + b":" + msgspec.json.encode(value)
     refusals = (MalformedRequestError, ConfigurationInvalidError)
     send.refused(good, *refusals, raw=b"{" + pair + b"," + pair + b"}")
+
+
+@pytest.mark.parametrize("name", WITH_BODY)
+@pytest.mark.parametrize("number", HUGE_NUMBERS)
+@pytest.mark.parametrize("headers", [{}, {"idempotency-key": "huge"}])
+def test_huge_numbers_are_refused(
+    send: Sender, name: str, number: bytes, headers: dict[str, str]
+) -> None:
+    """Also where the body is hashed before it is looked at."""
+    for raw in (number, b"[" + number + b"]", b'{"unheardOf": ' + number + b"}"):
+        send.refused(send.good(name), raw=raw, headers=headers)
 
 
 @pytest.mark.parametrize("name", NEEDS_BODY)

@@ -14,7 +14,7 @@ import pytest
 from msgspec import Struct
 
 from kbstore.limits import REQUEST_BYTES_MAX
-from tests.badinput.conftest import TIGHT_BYTES, TIGHT_SECONDS
+from tests.badinput.conftest import HASTY_SECONDS, SMALL_BYTES
 from tests.badinput.sending import Sender
 from tests.badinput.stock import NEEDS_BODY, WITH_BODY, Stock
 
@@ -103,8 +103,14 @@ def wire(stock: Stock, url: str) -> Iterator[Wire]:
 
 
 @pytest.fixture
-def tight(stock: Stock, tight_url: str) -> Iterator[Wire]:
-    with stock.kb.nothing_written(), closing(Wire(stock, tight_url)) as wire:
+def small(stock: Stock, small_url: str) -> Iterator[Wire]:
+    with stock.kb.nothing_written(), closing(Wire(stock, small_url)) as wire:
+        yield wire
+
+
+@pytest.fixture
+def hasty(stock: Stock, hasty_url: str) -> Iterator[Wire]:
+    with stock.kb.nothing_written(), closing(Wire(stock, hasty_url)) as wire:
         yield wire
 
 
@@ -129,24 +135,24 @@ def test_a_length_over_everything_is_refused(wire: Wire, length: int) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_BODY)
-def test_chunks_over_the_limit_are_refused(tight: Wire, name: str) -> None:
-    tight.say(tight.head(name, "transfer-encoding: chunked"))
+def test_chunks_over_the_limit_are_refused(small: Wire, name: str) -> None:
+    small.say(small.head(name, "transfer-encoding: chunked"))
     chunk = b" " * 8_192
     try:
-        for _ in range(TIGHT_BYTES // len(chunk) + 2):
-            tight.say(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        for _ in range(SMALL_BYTES // len(chunk) + 2):
+            small.say(b"%x\r\n%b\r\n" % (len(chunk), chunk))
     except ConnectionError:
         pass  # it has hung up already
-    reply = tight.hear()
+    reply = small.hear()
     assert reply.status == 413
     assert reply.tells("REQUEST_TOO_LARGE")
 
 
 @pytest.mark.parametrize("extra", [0, 1])
-def test_the_last_byte_counts(tight: Wire, extra: int) -> None:
-    size = TIGHT_BYTES + extra
-    tight.say(tight.head("createPage", f"content-length: {size}"), b" " * size)
-    reply = tight.hear()
+def test_the_last_byte_counts(small: Wire, extra: int) -> None:
+    size = SMALL_BYTES + extra
+    small.say(small.head("createPage", f"content-length: {size}"), b" " * size)
+    reply = small.hear()
     assert reply.tells("REQUEST_TOO_LARGE" if extra else "MALFORMED_REQUEST")
 
 
@@ -155,26 +161,26 @@ def test_the_last_byte_counts(tight: Wire, extra: int) -> None:
 
 @pytest.mark.parametrize("name", NEEDS_BODY[:3])
 @pytest.mark.parametrize("framing", ["content-length: 1000", "transfer-encoding: chunked"])
-def test_a_body_that_dribbles_is_given_up(tight: Wire, name: str, framing: str) -> None:
-    tight.say(tight.head(name, framing))
+def test_a_body_that_dribbles_is_given_up(hasty: Wire, name: str, framing: str) -> None:
+    hasty.say(hasty.head(name, framing))
     began = time.monotonic()
     try:
-        while time.monotonic() - began < 3 * TIGHT_SECONDS:
-            tight.say(b"1\r\n \r\n" if "chunked" in framing else b" ")
-            time.sleep(TIGHT_SECONDS / 10)
+        while time.monotonic() - began < 3 * HASTY_SECONDS:
+            hasty.say(b"1\r\n \r\n" if "chunked" in framing else b" ")
+            time.sleep(HASTY_SECONDS / 10)
     except ConnectionError:
         pass  # it has hung up already
-    reply = tight.hear()
+    reply = hasty.hear()
     assert reply.status == 408
     assert reply.tells("REQUEST_TIMEOUT")
 
 
-def test_a_body_that_never_comes_is_given_up(tight: Wire) -> None:
-    tight.say(tight.head("createPage", "content-length: 10"))
-    reply = tight.hear()
+def test_a_body_that_never_comes_is_given_up(hasty: Wire) -> None:
+    hasty.say(hasty.head("createPage", "content-length: 10"))
+    reply = hasty.hear()
     assert reply.status == 408
     assert reply.tells("REQUEST_TIMEOUT")
-    assert tight.is_closed
+    assert hasty.is_closed
 
 
 def test_who_hangs_up_in_the_middle_writes_nothing(stock: Stock, url: str) -> None:

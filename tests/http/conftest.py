@@ -1,5 +1,6 @@
 """A server on a free port of this machine, over a database of its own."""
 
+import logging
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 from uuid import uuid4
@@ -15,7 +16,10 @@ from tests.http.world import World, serve
 @pytest.fixture(autouse=True, scope="session")
 def quiet_logs() -> Iterator[None]:
     """Log lines are looked at by the tests that concern them."""
-    structlog.configure(processors=[_drop])
+    # Another folder may have set a level before, below which nothing would be looked at.
+    structlog.configure(
+        processors=[_drop], wrapper_class=structlog.make_filtering_bound_logger(logging.NOTSET)
+    )
     yield
     structlog.reset_defaults()
 

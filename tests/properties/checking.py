@@ -108,7 +108,11 @@ def check_secrets(world: World, reader: Caller, revision: int) -> None:
         for question in _all_questions(world, revision):
             told = answer(snapshot, question).decode()
             for trace in traces(told):
-                assert may_know(trace, access), f"{reader.principal}: {question.name}: {told}"
+                where = told.find(trace)
+                assert may_know(trace, access), (
+                    f"{reader.principal} at {revision}: {question.name} tells {trace}: "
+                    f"...{told[max(0, where - 400) : where + 200]}..."
+                )
         if reader is AUDITOR:
             return
         for page in [*world.model.live_pages(), *ended(world)]:

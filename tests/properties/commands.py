@@ -127,7 +127,7 @@ def _key(world: World, draw: Draw) -> str | None:
         return None
     if draw.odd(3):
         return draw.pick(("a/b", "", ".", "k" * 101))
-    return draw.pick(KEYS) if draw.chance(60) else world.word()
+    return draw.pick(KEYS) if draw.chance(50) else world.word()
 
 
 def _name(world: World, draw: Draw) -> str:

@@ -42,10 +42,6 @@ class Place(Struct, frozen=True):
     stamps: frozenset[str] = frozenset()
 
 
-Commitment = tuple[Place | None, ...]
-"""The places of a commit's events; None stands for one that only auditors and admins see."""
-
-
 def traces(text: str) -> set[str]:
     """The words, ids and addresses in a text."""
     return set(_TRACE.findall(text))
@@ -59,6 +55,7 @@ class Sightings:
         self._kb_id = kb_id
         self._places: defaultdict[str, set[Place]] = defaultdict(set)
         self._configured: defaultdict[str, set[str]] = defaultdict(set)
+        # None stands for an event that only auditors and admins see.
         self._commits: defaultdict[str, list[Place | None]] = defaultdict(list)
 
     # --- filling --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -50,6 +50,7 @@ from tests.properties.world import World
 
 BATCH_OPERATIONS_MAX = 5
 OLD_REVISIONS_LOOKED_AT = 3
+LISTS_WALKED = 3
 USUAL_REFUSALS = ("NOT_FOUND", "VALIDATION_ERROR", "VERSION_CONFLICT", "ROLE_TOO_WEAK", "KEY_TAKEN")
 seeds = st.integers(0, 2**32 - 1)
 Sent = tuple[Caller, Command, Claim, Outcome]
@@ -167,6 +168,8 @@ class Stories(RuleBasedStateMachine):
         for reader in (BEN, CARA):
             for _ in range(OLD_REVISIONS_LOOKED_AT):
                 check_secrets(self.world, reader, draw.number(1, self.world.revision))
+        for _ in range(LISTS_WALKED):
+            check_lists(self.world, draw)
         self.memory.check(self.world)
         check_replay(self.world)
         type(self).topics.update(event.topic for event in self.world.model.events)
@@ -176,6 +179,7 @@ class Stories(RuleBasedStateMachine):
     def _run(
         self, caller: Caller, command: Command, claim: Claim | None = None
     ) -> Outcome | KBStoreError:
+        note(f"{caller.principal}: {command}")
         stale = self._is_stale(command)
         outcome = self.world.run(caller, command, claim=claim)
         kind = type(command).__name__
@@ -265,7 +269,7 @@ def tell(services: Services, stories: int, steps: int) -> None:
 
 
 def test_stories(services: Services) -> None:
-    tell(services, stories=45, steps=40)
+    tell(services, stories=35, steps=40)
 
 
 @pytest.mark.soak

@@ -169,6 +169,6 @@ def test_a_text_without_links_binds_none() -> None:
 
 def test_relative_links_without_a_folder_stay_unbound() -> None:
     context = library().context()
-    links = bind(body("[x](c.md)"), context.access, context.lookup, None)
+    links = bind(body("[x](c.md)"), context.access, context.lookup, lambda: None)
     assert links is not None
     assert links.bound == ()

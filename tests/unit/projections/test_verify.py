@@ -243,7 +243,7 @@ def test_a_row_that_differs_is_named_with_its_columns(sample: History) -> None:
     )
     found = failures(sample)
     assert all(what == "replaying gives another name" for what, _ in found)
-    assert found[0][1].startswith(f"page_versions page_id={page.page_id} from_revision=")
+    assert found[0][1].startswith(f"page_versions page_id={page.page_id} to_revision=")
 
 
 def test_a_row_too_many_and_a_row_too_few_are_named(sample: History) -> None:
