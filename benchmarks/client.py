@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import msgspec
 import uvloop
@@ -56,8 +57,8 @@ class _Connection(asyncio.Protocol):
         self.received_bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # The loop's own class, which is no asyncio.Transport by name.
+        self._transport = cast(asyncio.Transport, transport)
 
     def send_next(self) -> None:
         assert self._transport is not None

@@ -4,9 +4,9 @@ A server is the product's application with one route more, `/trivial`, which ans
 as large as a page and does nothing else.
 """
 
-import gc
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ from api.app import create_app
 from api.settings import Settings
 from api.wiring import build_services, open_database
 from benchmarks.client import Load, Measured, run_load
+from benchmarks.measuring import forget_garbage
 from benchmarks.stores import Store
 from benchmarks.writing import Writer
 from kbstore.ids import format_kb_address
@@ -86,14 +87,11 @@ def main() -> None:
     services = build_services(open_database(url))
     app = create_app(services, settings)
     app.register(trivial)
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_config=None, access_log=False, server_header=False
-    )
-    sockets = [config.bind_socket()]
-    print(json.dumps({"port": sockets[0].getsockname()[1]}), flush=True)
-    gc.collect()
-    gc.freeze()
-    uvicorn.Server(config).run(sockets=sockets)
+    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
+    forget_garbage()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
+        uvicorn.Server(config).run(sockets=[listener])
     services.close()
 
 

@@ -1,7 +1,9 @@
 """The command service: from a command and its caller to a commit, in one transaction."""
 
 import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from uuid import UUID
 
 from msgspec import Struct
@@ -12,7 +14,7 @@ from kbstore.domain.commands import Batch, Command, CreateKnowledgeBase, Operati
 from kbstore.domain.deciding import decide
 from kbstore.domain.decision import Context, Decision, Subject, after
 from kbstore.domain.events import Event
-from kbstore.errors import RevisionConflictError, VersionConflictError
+from kbstore.errors import KBStoreError, RevisionConflictError, VersionConflictError
 from kbstore.ids import IdSource, SystemIds
 from kbstore.store.application import Applications, KnowledgeBaseApplication
 from kbstore.store.catalogue import Catalogue
@@ -147,6 +149,18 @@ class _DryRunEnds(Exception):
         self.outcome = outcome
 
 
+@contextmanager
+def _named(index: int) -> Iterator[None]:
+    """A refusal within a batch says which operation it is of."""
+    try:
+        yield
+    except KBStoreError as refusal:
+        refusal.details["operation"] = index
+        if "field" in refusal.details:
+            refusal.details["field"] = f"operations[{index}].{refusal.details['field']}"
+        raise
+
+
 class _Run:
     """One command on its way through the transaction, operation by operation."""
 
@@ -170,8 +184,9 @@ class _Run:
         command = self._request.command
         if isinstance(command, Batch):
             self._check_revision(command)
-            for operation in command.operations:
-                self._decide(operation)
+            for index, operation in enumerate(command.operations):
+                with _named(index):
+                    self._decide(operation)
         else:
             self._decide(command)
         return self._finish()

@@ -117,12 +117,12 @@ def _checked_stamps(context: Context, given: tuple[str, ...]) -> tuple[str, ...]
     """The stamps in NFC; one that is undeclared or unreadable looks absent."""
     if not given:
         raise ValidationError(
-            "Adding a note needs scope: the stamp scopes.", field="stamps", reason="missing"
+            "Adding a note needs scope: the stamp scopes.", field="scope", reason="missing"
         )
-    stamps = tuple(parse_address(stamp, "stamps") for stamp in given)
+    stamps = tuple(parse_address(stamp, "scope") for stamp in given)
     _check_count(stamps)
     if len(set(stamps)) < len(stamps):
-        raise ValidationError("A stamp stands twice.", field="stamps", reason="duplicate")
+        raise ValidationError("A stamp stands twice.", field="scope", reason="duplicate")
     for stamp in stamps:
         if not is_known_scope(context, stamp):
             raise NotFoundError(f'Knowledge page "{stamp}" not found.')
@@ -133,7 +133,7 @@ def _check_count(stamps: tuple[str, ...]) -> None:
     if len(stamps) > NOTE_STAMPS_MAX:
         raise ValidationError(
             f"A note has at most {NOTE_STAMPS_MAX} stamps.",
-            field="stamps",
+            field="scope",
             reason="tooMany",
             limit=NOTE_STAMPS_MAX,
         )

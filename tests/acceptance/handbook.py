@@ -23,9 +23,13 @@ SLUG = "handbook"
 class Imported(Struct, frozen=True):
     """A database that the handbook was imported into, with a key that reads all of it."""
 
-    database: Path
+    database: str
     key: str
     ended: Ended
+
+    @property
+    def path(self) -> Path:
+        return Path(self.database)
 
     @property
     def report(self) -> Json:

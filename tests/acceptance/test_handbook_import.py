@@ -1,7 +1,9 @@
 """The main job: a real handbook's edit history goes in, and every state of it comes out."""
 
 import random
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -27,9 +29,18 @@ SEED = "handbook"
 
 
 @pytest.fixture(scope="module")
-def client(whole: Imported) -> Iterator[httpx.Client]:
-    with server(whole.database) as served, served.client(SLUG, whole.key) as opened:
+def client(whole: Imported, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    database = copy_of(whole, tmp_path_factory.mktemp("served"))
+    with server(database) as served, served.client(SLUG, whole.key) as opened:
         yield opened
+
+
+def copy_of(imported: Imported, folder: Path) -> Path:
+    """A database of its own, what lies in the write-ahead log included."""
+    copied = folder / "kb.db"
+    with closing(sqlite3.connect(imported.path)) as source, closing(sqlite3.connect(copied)) as to:
+        source.backup(to)
+    return copied
 
 
 def test_the_report_counts_and_names_every_line(whole: Imported, lines: list[Json]) -> None:
@@ -150,9 +161,7 @@ def test_a_killed_import_ends_as_an_uninterrupted_one(whole: Imported, killed: I
     assert killed.ended.code == 0, killed.ended
     assert killed.revisions == whole.revisions
     assert 0 < killed.report["commits"] < LINES
-    processes = [
-        start(command_of(imported.database, "verify", SLUG)) for imported in (whole, killed)
-    ]
+    processes = [start(command_of(imported.path, "verify", SLUG)) for imported in (whole, killed)]
     one, other = (proved(finish(process)) for process in processes)
     assert one["contentChecksum"] == other["contentChecksum"] is not None
     assert one["checksum"] != other["checksum"]
@@ -167,11 +176,12 @@ def proved(ended: Ended) -> Json:
     return report
 
 
-def test_a_second_run_adds_no_revision(killed: Imported, whole: Imported) -> None:
-    again = done(killed.database, "import", SLUG, LOG, "--scope", SCOPE)
+def test_a_second_run_adds_no_revision(killed: Imported, whole: Imported, tmp_path: Path) -> None:
+    database = copy_of(killed, tmp_path)
+    again = done(database, "import", SLUG, LOG, "--scope", SCOPE)
     assert again["commits"] == 0
     assert again["revisions"] == whole.report["revisions"]
-    listed = done(killed.database, "kb", "list")["items"]
+    listed = done(database, "kb", "list")["items"]
     assert [item["revision"] for item in listed] == [LINES + 2]
 
 
@@ -179,7 +189,7 @@ def test_an_export_is_the_final_folder(whole: Imported, lines: list[Json], tmp_p
     model = FolderModel()
     for line in lines:
         model.play(line["ops"])
-    report = done(whole.database, "export", SLUG, tmp_path / "out", "--scope", SCOPE)
+    report = done(whole.path, "export", SLUG, tmp_path / "out", "--scope", SCOPE)
     assert report["files"] == FILES_AT_THE_END
     files = {
         path.relative_to(tmp_path / "out").as_posix(): path.read_bytes().decode()

@@ -174,8 +174,16 @@ def test_a_range_stands_alone_for_its_page(owner: httpx.Client) -> None:
 def test_an_operation_is_not_guessed_at(owner: httpx.Client) -> None:
     for operation, field, reason in (
         ({"op": "burn"}, "operations[0].op", "unknownValue"),
-        ({"op": "delete", "page": "$0", "expectedVersion": 1}, "page", "unknownPlace"),
-        ({"op": "delete", "page": "nonsense", "expectedVersion": 1}, "page", "malformed"),
+        (
+            {"op": "delete", "page": "$0", "expectedVersion": 1},
+            "operations[0].page",
+            "unknownPlace",
+        ),
+        (
+            {"op": "delete", "page": "nonsense", "expectedVersion": 1},
+            "operations[0].page",
+            "malformed",
+        ),
     ):
         response = commit(owner, operation)
         assert response.status_code == 422

@@ -44,7 +44,7 @@ def test_notes_are_checked(world: World, owner: httpx.Client) -> None:
     assert code_of(hidden) == code_of(missing) == "NOT_FOUND"
     for body, field in (
         ({"text": " ", "scope": ["org:acme"]}, "text"),
-        ({"text": "x", "scope": []}, "stamps"),
+        ({"text": "x", "scope": []}, "scope"),
         ({"text": "x", "scope": ["org:acme"], "when": "soon"}, "when"),
     ):
         response = owner.post(path, json=body)

@@ -99,14 +99,14 @@ def test_stamps_are_needed_limited_and_different() -> None:
     story = given(page("A"))
     assert story.when(add(*many[1:])).events
     story.when(add(*many)).then_refused(
-        ValidationError, field="stamps", reason="tooMany", limit=NOTE_STAMPS_MAX
+        ValidationError, field="scope", reason="tooMany", limit=NOTE_STAMPS_MAX
     )
-    story.when(add(TEAM, TEAM)).then_refused(ValidationError, field="stamps", reason="duplicate")
+    story.when(add(TEAM, TEAM)).then_refused(ValidationError, field="scope", reason="duplicate")
     story.when(add("team:acme:caf\u00e9", "team:acme:cafe\u0301")).then_refused(
         ValidationError, reason="duplicate"
     )
-    story.when(add("support")).then_refused(ValidationError, field="stamps", reason="malformed")
-    refusal = story.when(add()).then_refused(ValidationError, field="stamps", reason="missing")
+    story.when(add("support")).then_refused(ValidationError, field="scope", reason="malformed")
+    refusal = story.when(add()).then_refused(ValidationError, field="scope", reason="missing")
     assert refusal.message == "Adding a note needs scope: the stamp scopes."
 
 
