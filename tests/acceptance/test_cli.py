@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from api.cli import main
+from tests.acceptance.folders import write_folder
 from tests.acceptance.logs import SCOPE, SLUG, log_lines, new_database, write, write_log
 from tests.acceptance.processes import (
     ROOT,
@@ -27,7 +28,6 @@ from tests.acceptance.processes import (
     start,
     url_of,
 )
-from tests.acceptance.test_folders import write_folder
 
 DOCS = ROOT / "docs" / "reference" / "cli.md"
 CONFIGURATION = '[scopes."org:$org"]\naccess = [{ principal = "self", role = "owner" }]\n'

@@ -1,7 +1,6 @@
 """A folder or an archive goes in as one commit, and comes out again as it was."""
 
 import zipfile
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
@@ -18,6 +17,7 @@ from kbstore.service import CommandRequest
 from kbstore.store.catalogue import find_knowledge_base
 from kbstore.store.commits import Origin
 from kbstore.texts import prepare_text
+from tests.acceptance.folders import read_folder, write_archive, write_folder
 from tests.acceptance.logs import SCOPE, SLUG, head_revision, new_database, run_import
 from tests.acceptance.pages import open_pages
 from tests.acceptance.processes import Json, invoke, invoked, url_of
@@ -30,34 +30,6 @@ FILES = {
     "deep/a/b/c/d/e/f/g/h/i.md": "",
     "notes/x.md.md": "a key that ends in .md\n",
 }
-
-
-def write_folder(folder: Path, files: Mapping[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(text.encode())
-    return folder
-
-
-def write_archive(path: Path, files: Mapping[str, str | bytes], **members: int) -> Path:
-    """A .zip; `members` gives some of them the external attributes of a Unix mode."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in files.items():
-            info = zipfile.ZipInfo("member")
-            # The constructor cleans names; an attacker does not.
-            info.filename = name
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = members.get(name, 0o100644) << 16
-            archive.writestr(info, text)
-    return path
-
-
-def read_folder(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes().decode()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def pages_of(database: Path) -> dict[str, str]:
