@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from functools import lru_cache
+from typing import BinaryIO
 
 import msgspec
 import structlog
@@ -14,7 +16,6 @@ def configure_logs(level: str) -> None:
     """Sends what is logged at `level`, one of LEVELS, and above to standard error."""
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
             structlog.processors.format_exc_info,
@@ -28,7 +29,12 @@ def configure_logs(level: str) -> None:
 
 
 def _standard_error(*_: object) -> WrappedLogger:
-    return structlog.BytesLogger(sys.stderr.buffer)
+    return _logger_to(sys.stderr.buffer)
+
+
+@lru_cache(maxsize=1)
+def _logger_to(stream: BinaryIO) -> WrappedLogger:
+    return structlog.BytesLogger(stream)
 
 
 def _encode(event: object, **_: object) -> bytes:

@@ -35,6 +35,11 @@ def open_database(url: str) -> Database:
     return Database.open(url, SCHEMA)
 
 
+def locate_database(url: str) -> Database:
+    """The database behind a URL, whatever schema it has."""
+    return Database.locate(url, SCHEMA)
+
+
 def build_services(
     database: Database, clock: Clock | None = None, ids: IdSource | None = None
 ) -> Services:

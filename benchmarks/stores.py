@@ -34,7 +34,7 @@ SCOPE = "org:acme"
 CALLER = Caller(principal="user:bench", held=frozenset({SCOPE}))
 SECTION_PAGES = 100
 VERSIONS = 10
-_FORMAT = 4
+_FORMAT = 5
 """Counts up when a store of an earlier program can no longer be used."""
 _BODIES = 1_000
 _IN_FLIGHT_MAX = 512

@@ -41,12 +41,14 @@
     │   ├── ProjectionBehindError          503  PROJECTION_BEHIND
     │   └── DatabaseUnavailableError       503  DATABASE_UNAVAILABLE
     ├── InternalError                      500  INTERNAL_ERROR
-    └── StoreError                              for operators; never an answer over HTTP
+    └── StoreError                              STORE_ERROR
         ├── DatabaseInUseError                  DATABASE_IN_USE
         ├── DatabaseNotMigratedError            DATABASE_NOT_MIGRATED
         ├── UpcasterMissingError                UPCASTER_MISSING
         ├── UnknownTopicError                   UNKNOWN_TOPIC
         └── VerificationError                   VERIFICATION_FAILED
+
+What stands under StoreError is for operators and never an answer over HTTP.
 
 A class is a stable `code`; `details` carry what a caller, often a program, can act on.
 `docs/reference/errors.md` explains each, and a test holds the two against each other.
@@ -296,6 +298,8 @@ class InternalError(KBStoreError):
 
 class StoreError(KBStoreError):
     """Something only an operator can act on; the command line prints it and exits with 1."""
+
+    code = "STORE_ERROR"
 
 
 class DatabaseInUseError(StoreError):

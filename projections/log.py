@@ -1,18 +1,25 @@
 """Reading the log of a knowledge base in order."""
 
 from collections.abc import Generator
-from typing import cast
+from typing import TypeAlias, cast
 from uuid import UUID
 
 from msgspec import Struct
 from sqlalchemy import bindparam, select
 
 from kbstore.domain.events import Event
+from kbstore.ids import id_from_bytes
 from kbstore.store.commits import Commit
 from kbstore.store.connection import Connection
 from kbstore.store.mapper import decode_payload
 from kbstore.store.statements import Row, Statement, Value
 from kbstore.store.tables import commits, events
+
+# Named here, because a type that is spelled out in a loop is made anew each time.
+_EventRow: TypeAlias = tuple[int, bytes, int, str, bytes]
+_CommitRow: TypeAlias = tuple[
+    int, int, int, int, int | None, str, str | None, str | None, str | None, bytes
+]
 
 _COMMITS = Statement(
     select(
@@ -80,10 +87,8 @@ def read_events(
     """The events at these positions, both ends included, one by one."""
     values: dict[str, Value] = {"kb_id": kb_id.bytes, "first": first, "last": last}
     for row in connection.each(_EVENTS, values):
-        position, originator_id, version, topic, payload = cast(
-            tuple[int, bytes, int, str, bytes], row
-        )
-        yield LoggedEvent(position, UUID(bytes=originator_id), version, topic, payload)
+        position, originator_id, version, topic, payload = cast(_EventRow, row)
+        yield LoggedEvent(position, id_from_bytes(originator_id), version, topic, payload)
 
 
 def _commit(kb_id: UUID, row: Row) -> Commit:
@@ -98,10 +103,7 @@ def _commit(kb_id: UUID, row: Row) -> Commit:
         tool_call,
         message,
         digest,
-    ) = cast(
-        tuple[int, int, int, int, int | None, str, str | None, str | None, str | None, bytes],
-        row,
-    )
+    ) = cast(_CommitRow, row)
     return Commit(
         kb_id=kb_id,
         revision=revision,

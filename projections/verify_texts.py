@@ -42,13 +42,13 @@ named_texts = Table(
 _NAME = Statement(insert(named_texts).prefix_with("OR IGNORE"))
 _NAMED = Statement(select(named_texts).order_by(named_texts.c.text_id))
 _STORED = Statement(
-    select(texts.c.text_id, texts.c.salt, texts.c.deflated, texts.c.data)
+    select(texts.c.text_id, texts.c.salt, texts.c.deflated, texts.c.data_crc32, texts.c.data)
     .where(texts.c.kb_id == bindparam("kb_id"))
     .order_by(texts.c.text_id)
 )
 
 _Named = tuple[bytes, bytes, int]
-_Stored = tuple[bytes, bytes, int, bytes]
+_Stored = tuple[bytes, bytes, int, int, bytes]
 
 
 class NamedTexts:
@@ -112,8 +112,8 @@ def check_texts(
 
 
 def _is_whole(text: _Stored, digest: bytes) -> bool:
-    _, salt, deflated, data = text
-    if deflated not in (0, 1):
+    _, salt, deflated, data_crc32, data = text
+    if deflated not in (0, 1) or zlib.crc32(data) != data_crc32:
         return False
     try:
         return text_hash(salt, inflate(data, bool(deflated))) == digest

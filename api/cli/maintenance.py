@@ -5,7 +5,7 @@ import sys
 import click
 
 from api.cli.common import Bar, answer, database_option, knowledge_base, print_json
-from api.wiring import open_database
+from api.wiring import locate_database
 from projections.projector import Projections
 from projections.rebuild import rebuild as rebuild_projections
 from projections.verify import verify as verify_knowledge_base
@@ -15,7 +15,7 @@ from projections.verify import verify as verify_knowledge_base
 @database_option
 def migrate(database: str, as_json: bool) -> None:
     """Create what the schema lacks; safe to run twice."""
-    opened = open_database(database)
+    opened = locate_database(database)
     opened.migrate()
     version = opened.schema_version()
     opened.close()

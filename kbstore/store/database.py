@@ -4,7 +4,7 @@ import fcntl
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -37,15 +37,29 @@ class Database:
     @classmethod
     def open(cls, url: str, schema: Sequence[MetaData]) -> "Database":
         """The database behind `sqlite:///PATH`; a new file is created and migrated."""
+        database = cls.locate(url, schema)
+        if database.is_new():
+            database.migrate()
+        database.check_migrated()
+        return database
+
+    @classmethod
+    def locate(cls, url: str, schema: Sequence[MetaData]) -> "Database":
+        """The same, whatever schema the file has, and before there is one: for `migrate`."""
         if not url.startswith(SQLITE_PREFIX) or len(url) == len(SQLITE_PREFIX):
             raise StoreError(f"A database is named as sqlite:///PATH, not {url!r}.")
         database = cls(Path(unquote(url.removeprefix(SQLITE_PREFIX))).absolute(), schema)
         if not database.path.parent.is_dir():
             raise StoreError(f"There is no folder {database.path.parent} for the database.")
-        if not database.path.exists() or database.path.stat().st_size == 0:
-            database.migrate()
-        database.check_migrated()
         return database
+
+    def is_new(self) -> bool:
+        """Whether nothing was ever created in the file, which may not even exist; also while
+        another process is just about to."""
+        if not self.path.exists():
+            return True
+        with self._examining() as connection:
+            return connection.raw.execute("SELECT 1 FROM sqlite_schema").fetchone() is None
 
     def migrate(self) -> None:
         """Creates what is missing; safe to run twice, and from several processes at once."""
@@ -71,14 +85,18 @@ class Database:
             )
 
     def schema_version(self) -> int:
-        connection = self.connect()
-        try:
+        """0 for a file that was never migrated. Raises StoreError where it is no database."""
+        with self._examining() as connection:
             row = connection.raw.execute("PRAGMA user_version").fetchone()
             return int(row[0])
+
+    @contextmanager
+    def _examining(self) -> Iterator[Connection]:
+        try:
+            with closing(self.connect()) as connection:
+                yield connection
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.path} is not a kbstore database: {error}.") from error
-        finally:
-            connection.close()
 
     def connect(self) -> Connection:
         """A connection that may write: an acknowledged COMMIT survives a loss of power."""
@@ -131,11 +149,17 @@ class Database:
             yield
 
     def close(self) -> None:
+        """Closes the readers, and leaves the file whole where nobody else has it open.
+
+        The last connection to close empties the write-ahead log into the file, which a
+        read-only one cannot do.
+        """
         with self._readers_lock:
             for reader in self._readers:
                 reader.close()
             self._readers.clear()
         self._local = threading.local()
+        self.connect().close()
 
 
 def _ddl(schema: Sequence[MetaData]) -> Iterator[str]:

@@ -99,6 +99,8 @@ texts = Table(
     Column("text_id", LargeBinary(16), nullable=False),
     Column("salt", LargeBinary(16), nullable=False),
     Column("deflated", Boolean, nullable=False),
+    # Of the stored bytes: some bits of deflated ones can turn without changing the text.
+    Column("data_crc32", BigInteger, nullable=False),
     Column("data", LargeBinary, nullable=False),
     PrimaryKeyConstraint("kb_id", "text_id"),
 )

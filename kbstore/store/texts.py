@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from uuid import UUID
+from zlib import crc32
 
 from sqlalchemy import bindparam, insert, select
 
@@ -68,6 +69,7 @@ def write_texts(connection: Connection, kb_id: UUID, texts: Sequence[PreparedTex
                 "text_id": text.ref.text_id.bytes,
                 "salt": text.salt,
                 "deflated": text.deflated,
+                "data_crc32": crc32(text.data),
                 "data": text.data,
             }
             for text in texts

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, tuple_
 
+from kbstore.ids import id_from_bytes
 from kbstore.store.statements import Statement
 from kbstore.text.fold import fold
 from projections.intervals import is_current, of_kb
@@ -114,7 +115,7 @@ def child_counts(snapshot: Snapshot, pages: tuple[Standing, ...]) -> dict[UUID, 
             **snapshot.filters,
         )
         for parent_id, count in rows:
-            counts[UUID(bytes=cast(bytes, parent_id))] = cast(int, count)
+            counts[id_from_bytes(cast(bytes, parent_id))] = cast(int, count)
     may_declare: dict[UUID | None, bool] = {}
     for page in pages:
         # Templates are declared inside each other: what holds for the page above settles it.

@@ -11,6 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 from sqlalchemy import and_, bindparam, select
 
+from kbstore.ids import id_from_bytes
 from kbstore.store.statements import Row, Statement
 from kbstore.text.normalise import fold_key
 from projections.intervals import is_current, of_kb
@@ -115,11 +116,11 @@ def page_row(row: Row) -> PageRow:
     """The page of a row that starts with PAGE_COLUMNS."""
     parent = cast(bytes | None, row[4])
     return PageRow(
-        UUID(bytes=cast(bytes, row[0])),
+        id_from_bytes(cast(bytes, row[0])),
         cast(int, row[1]),
         cast(int, row[2]),
         cast(str, row[3]),
-        None if parent is None else UUID(bytes=parent),
+        None if parent is None else id_from_bytes(parent),
         *row[5:15],  # type: ignore[arg-type]
     )
 

@@ -3,10 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 from uuid import RFC_4122, uuid4
 
+import msgspec
+import pytest
+
 from kbstore.ids import (
     SystemIds,
     declared_page_id,
     format_kb_address,
+    id_from_bytes,
     is_slug,
     parse_kb_address,
     pin_id,
@@ -25,6 +29,13 @@ def test_threads_never_get_the_same_id() -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: ids.new_id(), range(4_000)))
     assert len(set(made)) == 4_000
+
+
+def test_an_id_comes_back_from_its_bytes() -> None:
+    for made in (uuid4(), SystemIds().new_id()):
+        assert id_from_bytes(made.bytes) == made
+    with pytest.raises(msgspec.MsgspecError):
+        id_from_bytes(bytes(15))
 
 
 def test_a_knowledge_base_address_goes_both_ways() -> None:

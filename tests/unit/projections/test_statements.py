@@ -1,13 +1,13 @@
 """What projecting costs: statements by kind of event, and none of them scans."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from kbstore.store.connection import Connection, Values
-from kbstore.store.statements import Row, Statement, Value
+from kbstore.store.statements import Row, Statement
 from projections import (
     apply_activity,
     apply_links,
@@ -15,6 +15,7 @@ from projections import (
     apply_pages,
     apply_pins,
     apply_subtree,
+    apply_versions,
     transaction_lookup,
 )
 from projections.projector import Projections
@@ -27,6 +28,7 @@ MODULES = (
     apply_pages,
     apply_pins,
     apply_subtree,
+    apply_versions,
     transaction_lookup,
 )
 
@@ -45,7 +47,7 @@ class Counting(Connection):
         self.count += self.on
         return super().run(statement, values)
 
-    def run_many(self, statement: Statement, values: Sequence[Mapping[str, Value]]) -> None:
+    def run_many(self, statement: Statement, values: Iterable[Values]) -> None:
         self.count += self.on
         super().run_many(statement, values)
 
