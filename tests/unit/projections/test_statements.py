@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kbstore.store.connection import Connection, Values
-from kbstore.store.statements import Row, Statement
+from kbstore.store.connection import Connection
+from kbstore.store.statements import Row, Statement, Values
 from projections import (
     apply_activity,
     apply_links,

@@ -126,6 +126,24 @@ def test_below_a_hidden_page_a_page_goes_by_its_id(world: World) -> None:
         assert refused(snapshot, "org:acme#top/middle/leaf").details == {}
 
 
+def test_a_place_once_found_is_found_anew_for_another_head_and_another_reader(
+    world: World,
+) -> None:
+    world.create("Secret", scope=VAULT)
+    top = world.create("Top", key="top")
+    leaf = world.create("Leaf", parent=top, key="leaf")
+    then = world.revision
+    with world.reading(ROOT) as snapshot:
+        home = page_by_ref(snapshot, ORG).id
+    with world.reading(revision=then) as snapshot:
+        assert page(snapshot, leaf).ref == "org:acme#top/leaf"
+    world.move(leaf, parent=home)
+    world.move(top, scope=VAULT)
+    for caller, ref in ((ROOT, "org:acme#top/leaf"), (ANA, str(leaf)), (ROOT, "org:acme#top/leaf")):
+        with world.reading(caller, then) as snapshot:
+            assert page(snapshot, leaf).ref == ref
+
+
 def test_a_dead_path_tells_where_the_page_is(world: World) -> None:
     a = world.create("A", key="a")
     b = world.create("B", parent=a, key="b")
