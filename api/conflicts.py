@@ -14,6 +14,7 @@ from kbstore.ids import parse_uuid
 from kbstore.texts import PreparedBody
 from projections.read.activity import events, list_commits
 from projections.read.conflict import conflict_details
+from projections.read.deletions import ref_before
 from projections.read.history import history
 from projections.read.rows import is_readable, last_row
 from projections.snapshot import Snapshot, open_snapshot
@@ -57,12 +58,14 @@ def _enriched(
 
 
 def _details_of_deleted(snapshot: Snapshot, page_id: UUID) -> dict[str, Json] | None:
-    """Of a deleted page that the caller can restore: who deleted it, and when. None of others."""
+    """Of a deleted page that the caller can restore: the ref it had, who deleted it, and when.
+    None of others."""
     row = last_row(snapshot, page_id)
     if row is None or not is_readable(snapshot, row):
         return None
     (deletion,) = history(snapshot, page_id, None, 1, newest_first=True).items
     return {
+        "ref": ref_before(snapshot, page_id, deletion.revision),
         "currentRevision": snapshot.revision,
         "updatedBy": deletion.actor,
         "updatedAt": deletion.at,

@@ -1,24 +1,24 @@
 """Exporting a scope as a folder of Markdown files, as of any revision."""
 
-import re
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
 from msgspec import Struct
 
-from kbstore.errors import NotFoundError, RevisionNotReachedError
-from kbstore.store.connection import Connection
+from api.filenames import SCOPE_PAGE, SUFFIX, page_name, path_of
+from kbstore.domain.events import TextRef
+from kbstore.errors import NotFoundError, RevisionNotReachedError, StoreError
 from kbstore.store.database import Database
 from kbstore.store.heads import read_head
 from kbstore.store.texts import TextReader
-from kbstore.text import fold_key
 from projections.scope_pages import ScopePage, scope_pages
 
 Progress = Callable[[int, int | None], None]
-_SCOPE_PAGE = "index"
-_DRIVE = re.compile(r"^([A-Za-z]):")
+PATH_BYTES_MAX = 4_095
+"""What systems take for a whole path, in bytes."""
 
 
 class ExportReport(Struct, frozen=True, kw_only=True):
@@ -30,6 +30,13 @@ class ExportReport(Struct, frozen=True, kw_only=True):
     sha256: str
 
 
+class _File(Struct, frozen=True):
+    """A file to write; nothing is written before all of them are known."""
+
+    path: str
+    text: TextRef
+
+
 def export_scope(
     database: Database,
     kb_id: UUID,
@@ -38,12 +45,11 @@ def export_scope(
     folder: Path,
     progress: Progress,
 ) -> ExportReport:
-    """Writes every page of the scope that has a body; one snapshot, streamed.
+    """Writes every page of the scope that has a body, named as `api.filenames` says.
 
-    The page with the keys a, b is `a/b.md`, a keyless one `%<id>.md`. The scope page, when it
-    has a body, is `index.md`, or `%<id>.md` where a page has that key. No name leads out of
-    the folder on any system. Raises NotFoundError for a scope without pages and
-    RevisionNotReachedError above the head.
+    One snapshot, streamed. No name leads out of the folder on any system. Raises NotFoundError
+    for a scope without pages, RevisionNotReachedError above the head, and StoreError where a
+    path would be longer than a system takes; nothing is written then.
     """
     reader = database.reader()
     with reader.reading():
@@ -56,44 +62,49 @@ def export_scope(
                 revision=shown,
                 activeContentRevision=head.revision,
             )
-        pages = list(scope_pages(reader, head, scope, shown))
-        if not pages:
+        files, has_pages = _planned(scope_pages(reader, head, scope, shown))
+        if not has_pages:
             raise NotFoundError(f"{scope} has no pages at revision {shown}.")
+        _check_lengths(folder, files)
+        texts = TextReader(reader, kb_id)
         lines = []
-        for path, raw in _files(reader, kb_id, pages):
-            target = folder / path
+        for file in files:
+            raw = texts.text(file.text).encode()
+            target = folder / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(raw)
-            lines.append((path, sha256(raw).hexdigest()))
-            progress(len(lines), len(pages))
+            lines.append((file.path, sha256(raw).hexdigest()))
+            progress(len(lines), len(files))
     listing = "".join(f"{digest}  {path}\n" for path, digest in sorted(lines))
     return ExportReport(
         revision=shown, files=len(lines), sha256=sha256(listing.encode()).hexdigest()
     )
 
 
-def _files(reader: Connection, kb_id: UUID, pages: list[ScopePage]) -> Iterator[tuple[str, bytes]]:
-    """Path and content of each page with a body; parents come before their children."""
-    texts = TextReader(reader, kb_id)
-    paths: dict[UUID, str] = {}
-    tops = {page.page_id for page in pages if page.parent_id is None}
-    taken = any(
-        page.parent_id in tops and page.key is not None and fold_key(page.key) == _SCOPE_PAGE
-        for page in pages
-    )
+def _planned(pages: Iterable[ScopePage]) -> tuple[list[_File], bool]:
+    """The files of the pages with a body, and whether there are pages at all; parents come
+    before their children."""
+    names: dict[UUID, tuple[str, ...]] = {}
+    files: list[_File] = []
     for page in pages:
-        if page.parent_id is None:
-            paths[page.page_id] = ""
-            path = f"%{page.page_id}" if taken else _SCOPE_PAGE
-        else:
-            path = f"{paths[page.parent_id]}{_name_of(page)}"
-            paths[page.page_id] = f"{path}/"
+        above = None if page.parent_id is None else names[page.parent_id]
+        # What lies below the scope page lies beside its file.
+        own = () if above is None else (*above, page_name(page.key, page.page_id))
+        names[page.page_id] = own
         if page.body is not None:
-            yield f"{path}.md", texts.text(page.body.text).encode()
+            files.append(_File(f"{path_of(own or (SCOPE_PAGE,))}{SUFFIX}", page.body.text))
+    return files, bool(names)
 
 
-def _name_of(page: ScopePage) -> str:
-    """The page's key, but for what another system would read as a path; `%` is in no key."""
-    if page.key is None:
-        return f"%{page.page_id}"
-    return _DRIVE.sub(r"\1%3A", page.key.replace("\\", "%5C"))
+def _check_lengths(folder: Path, files: list[_File]) -> None:
+    top = len(os.fsencode(folder.absolute()))
+    for file in files:
+        size = top + 1 + len(file.path.encode())
+        if size > PATH_BYTES_MAX:
+            raise StoreError(
+                f"{file.path[:100]}... would have a path of {size} bytes; at most "
+                f"{PATH_BYTES_MAX} can be written. Export into a folder with a shorter path, or "
+                "shorten the keys.",
+                limit=PATH_BYTES_MAX,
+                actual=size,
+            )

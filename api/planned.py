@@ -19,20 +19,29 @@ from kbstore.domain.events import (
 )
 from kbstore.errors import NotFoundError
 from projections.read.notes import note
-from projections.read.pins import known_audience
+from projections.read.pins import known_audience, pins_of_page
 from projections.read.rows import readable_row
 from projections.snapshot import Snapshot
 
 Placed = PageCreated | PageMoved | PageRestored
 
 
+Known = tuple[tuple[str, ...], int]
+"""A pin as the caller knows it: a part of its audience, and its depth."""
+
+
 def planned_events(snapshot: Snapshot, events: Sequence[Event]) -> tuple[PlannedEvent, ...]:
-    """Views of the events. A merge also moves notes and pins its caller may not know of."""
+    """Views of the events, over the state before them. A merge also moves notes and pins its
+    caller may not know of, or changes no part of them that he knows."""
     created = {e.originator_id for e in events if isinstance(e, PageCreated | NoteAdded)}
-    return tuple(_view(event) for event in events if _is_known(snapshot, event, created))
+    pins: dict[UUID, Known | None] = {}
+    return tuple(_view(event) for event in events if _is_known(snapshot, event, created, pins))
 
 
-def _is_known(snapshot: Snapshot, event: Event, created: set[UUID]) -> bool:
+def _is_known(
+    snapshot: Snapshot, event: Event, created: set[UUID], pins: dict[UUID, Known | None]
+) -> bool:
+    """`pins` holds the pins that events before this one changed, as these left them."""
     subject = event.originator_id
     match event:
         case PageCreated() | PageMoved() | PageRestored():
@@ -40,8 +49,12 @@ def _is_known(snapshot: Snapshot, event: Event, created: set[UUID]) -> bool:
         case NoteMoved() | NoteRestamped() | NoteRemoved():
             return subject in created or _sees_note(snapshot, subject)
         case PinSet():
-            return bool(known_audience(snapshot, event.audience))
+            before = pins[subject] if subject in pins else _pin_before(snapshot, event)
+            audience = known_audience(snapshot, event.audience)
+            pins[subject] = (audience, event.depth) if audience else None
+            return pins[subject] != before
         case PinRemoved():
+            pins[subject] = None
             # Of a pin that goes, only the page it stood on could tell; `unpin` names it itself.
             return False
         case _:
@@ -56,12 +69,20 @@ def _sees_note(snapshot: Snapshot, note_id: UUID) -> bool:
     return True
 
 
+def _pin_before(snapshot: Snapshot, event: PinSet) -> Known | None:
+    try:
+        pins = pins_of_page(snapshot, event.page_id)
+    except NotFoundError:
+        return None
+    return next(((pin.audience, pin.depth) for pin in pins if pin.kind == event.kind), None)
+
+
 def _view(event: Event) -> PlannedEvent:
     placed = event if isinstance(event, Placed) else None
     return PlannedEvent(
         type=event.topic,
         aggregate_id=event.originator_id,
-        version=event.originator_version,
+        version=event.originator_version if isinstance(event, PageEvent) else None,
         page_id=_page_of(event),
         scope=placed.scope if placed else None,
         parent=placed.parent_id if placed else None,

@@ -138,11 +138,14 @@ class OperationResult(View, frozen=True, kw_only=True):
 
 
 class PlannedEvent(View, frozen=True, kw_only=True):
-    """An event that a dry run would write; the last three fields say where a page would stand."""
+    """An event that a dry run would write; the last three fields say where a page would stand.
+
+    `version` is null for notes and pins: it would count changes the caller knows nothing of.
+    """
 
     type: str
     aggregate_id: UUID
-    version: int
+    version: int | None
     page_id: UUID | None
     scope: str | None
     parent: UUID | None

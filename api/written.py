@@ -33,6 +33,7 @@ from projections.read.notes import note
 from projections.read.pages import page, version_of
 from projections.read.pins import pins_of_page
 from projections.read.refs import standing
+from projections.read.rows import readable_row
 from projections.read.standing import place_of
 from projections.snapshot import Snapshot
 from projections.views import Json, PinView
@@ -49,7 +50,7 @@ def page_written(call: Call, state: State, outcome: Outcome) -> Answer:
         revision=outcome.revision,
         changed=outcome.changed,
         page=view,
-        renamed=_renamed(subject),
+        renamed=_renamed(state.snapshot, subject),
     )
     headers: list[Header] = []
     if view is not None:
@@ -148,10 +149,14 @@ def _pin(snapshot: Snapshot, page_id: UUID, kind: str) -> PinView | None:
     return next((pin for pin in pins_of_page(snapshot, page_id) if pin.kind == kind), None)
 
 
-def _renamed(subject: Subject) -> tuple[RenamedKey, ...] | UnsetType:
-    if not subject.renamed:
-        return UNSET
-    return tuple(RenamedKey(page=id, before=old, after=new) for id, old, new in subject.renamed)
+def _renamed(snapshot: Snapshot, subject: Subject) -> tuple[RenamedKey, ...] | UnsetType:
+    """The children that got another key, those the caller may read today; absent for none."""
+    readable = tuple(
+        RenamedKey(page=id, before=old, after=new)
+        for id, old, new in subject.renamed
+        if readable_row(snapshot, id) is not None
+    )
+    return readable or UNSET
 
 
 def _result(snapshot: Snapshot, subject: Subject) -> OperationResult:

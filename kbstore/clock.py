@@ -10,8 +10,8 @@ from kbstore.errors import ValidationError
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
-    r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
+    r"(?:Z|[+-][0-9]{2}:[0-5][0-9])?"
 )
 
 
@@ -42,7 +42,8 @@ def micros_of(moment: datetime) -> int:
 def parse_time(value: str, field: str) -> int:
     """UTC microseconds of an RFC 3339 time; a time without a zone is refused (422)."""
     # RFC 3339 allows "t" and "z", the library does not. The library allows weeks, times
-    # without colons and even text after a NUL, RFC 3339 does not.
+    # without seconds or colons, an offset of 99 minutes and even text after a NUL, RFC 3339
+    # does not.
     upper = value.upper()
     if _TIME.fullmatch(upper) is None:
         raise _invalid(value, field, "notATime")

@@ -12,9 +12,14 @@ from kbstore.access import Caller
 from kbstore.clock import Clock, SystemClock
 from kbstore.domain.commands import Batch, Command, CreateKnowledgeBase, Operation
 from kbstore.domain.deciding import decide
-from kbstore.domain.decision import Context, Decision, Subject, after
+from kbstore.domain.decision import Context, Decision, Subject, after, pages_changed
 from kbstore.domain.events import Event
-from kbstore.errors import KBStoreError, RevisionConflictError, VersionConflictError
+from kbstore.errors import (
+    KBStoreError,
+    RevisionConflictError,
+    TooManyPagesError,
+    VersionConflictError,
+)
 from kbstore.ids import IdSource, SystemIds
 from kbstore.store.application import Applications, KnowledgeBaseApplication
 from kbstore.store.catalogue import Catalogue
@@ -179,6 +184,7 @@ class _Run:
         self._events: list[Event] = []
         self._subjects: list[Subject] = []
         self._last: tuple[Context, Decision] | None = None
+        self._pages: set[UUID] = set()
 
     def perform(self) -> Outcome:
         command = self._request.command
@@ -186,7 +192,7 @@ class _Run:
             self._check_revision(command)
             for index, operation in enumerate(command.operations):
                 with _named(index):
-                    self._decide(operation)
+                    self._decide(operation, command.pages_max)
         else:
             self._decide(command)
         return self._finish()
@@ -200,11 +206,13 @@ class _Run:
                 currentRevision=current,
             )
 
-    def _decide(self, operation: Operation) -> None:
+    def _decide(self, operation: Operation, pages_max: int | None = None) -> None:
         caller = self._request.caller
         previous = None if self._last is None else after(*self._last)
         context = self._surroundings.context(caller, operation, previous)
         decision = decide(operation, context)
+        if pages_max is not None:
+            self._count_pages(decision, pages_max)
         self._last = (context, decision)
         self._subjects.extend(decision.subjects)
         if not decision.events:
@@ -214,6 +222,15 @@ class _Run:
         self._commit.append(decision.events, decision.texts, self._application.save_into)
         self._surroundings.follow(decision.events)
         self._events.extend(decision.events)
+
+    def _count_pages(self, decision: Decision, pages_max: int) -> None:
+        """What a deletion may bring back in one operation, a batch may delete, and no more."""
+        self._pages |= pages_changed(decision)
+        if len(self._pages) > pages_max:
+            raise TooManyPagesError(
+                f"The operations of one commit change at most {pages_max} pages.",
+                maximum=pages_max,
+            )
 
     def _finish(self) -> Outcome:
         transaction, claim = self._transaction, self._request.claim

@@ -58,6 +58,15 @@ _UP_TO_VERSION = Statement(
         _V.version.desc(), _V.to_revision.desc(), _V.ended_by.desc()
     )
 )
+_SCOPES_OF_VERSION = Statement(
+    select(_V.scope)
+    .where(
+        of_kb(page_versions),
+        _V.page_id == bindparam("page_id"),
+        _V.version == bindparam("version"),
+    )
+    .distinct()
+)
 _ENDED_AFTER = Statement(
     _ROWS_OF_PAGE.where(_V.to_revision > bindparam("revision")).order_by(
         _V.to_revision, _V.ended_by
@@ -206,6 +215,10 @@ class TransactionLookup:
                 state, version=version, ended=newest.ended, merged_into=newest.merged_into
             )
         return replace(state, version=version, ended="deleted")
+
+    def scopes_of_version(self, page_id: UUID, version: int) -> frozenset[str]:
+        rows = self._all(_SCOPES_OF_VERSION, {"page_id": page_id.bytes, "version": version})
+        return frozenset(cast(str, row[0]) for row in rows)
 
     def page_at_revision(self, page_id: UUID, revision: int) -> PageState | None:
         row = self._one(_ENDED_AFTER, {"page_id": page_id.bytes, "revision": revision})

@@ -79,7 +79,8 @@ class ScopeView(View, frozen=True, kw_only=True):
 
 
 class NoteView(View, frozen=True, kw_only=True):
-    """A note. `ref` names its page; `scope` lists the stamps the reader may read."""
+    """A note. `ref` names its page; `scope` lists the stamps the reader may read. `version` and
+    the last update leave out changes of the other stamps."""
 
     id: UUID
     page: UUID
@@ -121,7 +122,8 @@ class BacklinkView(View, frozen=True, kw_only=True):
 class HistoryEntry(View, frozen=True, kw_only=True):
     """One event of a page. `changed` names what it changed: `name`, `description`, `body`,
     `scope`, `parent`, `key`, or what happened: `created`, `absorbed`, `merged`, `deleted`,
-    `restored`. `restored_version` says which version's content came back."""
+    `restored`. `message` is that of its commit, null where the reader may not see the whole of
+    it. `restored_version` says which version's content came back."""
 
     position: int
     revision: int
@@ -129,6 +131,7 @@ class HistoryEntry(View, frozen=True, kw_only=True):
     type: str
     at: str
     actor: str
+    message: str | None
     changed: tuple[str, ...]
     restored_version: int | None
 
@@ -143,7 +146,8 @@ class TextChange(View, frozen=True, kw_only=True):
 class DiffView(View, frozen=True, kw_only=True):
     """Two states of a page compared: `name`, `description` and `place` (its ref on both
     sides, between revisions) only where they differ, null else. `body` is a unified diff, ""
-    where the bodies are equal; of bodies over 256 KiB it only says which lines changed."""
+    where the bodies are equal; of bodies over 256 KiB it only says which lines changed. A side
+    without a body is called /dev/null; beside an empty body that is all the diff says."""
 
     page: UUID
     ref: str
@@ -156,7 +160,11 @@ class DiffView(View, frozen=True, kw_only=True):
 
 
 class EventView(View, frozen=True, kw_only=True):
-    """One event with the facts of it the reader may see; a body as its lines and tokens."""
+    """One event with the facts of it the reader may see; a body as its lines and tokens.
+
+    `version` is that of the page or the knowledge base after it. It is null for events of notes
+    and pins: their numbers also count changes that the reader may not see.
+    """
 
     position: int
     revision: int
@@ -164,7 +172,7 @@ class EventView(View, frozen=True, kw_only=True):
     page_id: UUID | None
     note_id: UUID | None
     ref: str | None
-    version: int
+    version: int | None
     at: str
     actor: str
     data: dict[str, Json]

@@ -36,8 +36,12 @@ def import_(kb_address: str, path: Path, scope: str, database: str, as_json: boo
         value,
         f"Imported {path.name} into {address}: {report.commits} commits; pages created "
         f"{report.created}, edited {report.edited}, moved {report.moved}, "
-        f"deleted {report.deleted}, unchanged {report.unchanged}.",
+        f"deleted {report.deleted}, unchanged {report.unchanged}." + _passed_over(report.keyless),
     )
+
+
+def _passed_over(keyless: int) -> str:
+    return f" Passed over: {keyless} files of pages that no keys lead to." if keyless else ""
 
 
 @click.command()

@@ -44,10 +44,12 @@ class ImportedFile(Struct, frozen=True):
 
 
 class ImportedFolder(Struct, frozen=True):
-    """The Markdown files of a folder by path; `skipped` counts the other files."""
+    """The Markdown files of a folder by path; `skipped` counts the other files, `keyless` the
+    Markdown files of pages that no keys lead to."""
 
     files: tuple[ImportedFile, ...]
     skipped: int
+    keyless: int = 0
 
 
 def read_folder(path: Path) -> ImportedFolder:
@@ -96,7 +98,8 @@ def _read_directory(top: Path) -> ImportedFolder:
                 catalog.add(name)
             else:
                 skipped += 1
-    return ImportedFolder(_bodies(catalog, lambda name: _read_file(root, name)), skipped)
+    files = _bodies(catalog, lambda name: _read_file(root, name))
+    return ImportedFolder(files, skipped, catalog.keyless)
 
 
 def _read_file(root: Path, name: str) -> bytes:
@@ -138,7 +141,7 @@ def _read_archive(path: Path) -> ImportedFolder:
             catalog.add(name)
             entries[name] = entry
         files = _bodies(catalog, lambda name: _inflate(archive, entries[name], name))
-    return ImportedFolder(files, skipped)
+    return ImportedFolder(files, skipped, catalog.keyless)
 
 
 def _written_name(entry: zipfile.ZipInfo) -> str:

@@ -1,8 +1,10 @@
 """What the members of a folder or an archive may be called, and what they may hold."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote
 
+from api.filenames import SUFFIX, is_keyless, key_in, names_in
 from api.imports.paths import Keys, PathError, checked_keys
 from kbstore.errors import ImportInvalidError, ValidationError
 from kbstore.limits import (
@@ -35,25 +37,37 @@ def check_name(name: str) -> None:
     if name.startswith("/") or _DRIVE.match(name):
         raise refused(name, "path", "a name is relative")
     inner = name.removesuffix("/")
-    for spelling in (inner, unquote(inner)):
+    for spelling in (inner, *_decoded(inner)):
         if any(part in ("", ".", "..") for part in re.split(r"[/\\]", spelling)):
             raise refused(name, "path", "a name has no empty part, no '.' and no '..'")
 
 
+def _decoded(path: str) -> Iterator[str]:
+    """The parts of a path as somebody may decode them, but for those an export writes."""
+    for part in names_in(path):
+        if key_in(part.removesuffix(SUFFIX)) is None:
+            yield unquote(part)
+
+
 class Catalog:
-    """The Markdown members by the page each of them stands for."""
+    """The Markdown members by the page each of them stands for; `keyless` counts those that no
+    keys lead to, as exports write the scope page and pages without a key."""
 
     def __init__(self) -> None:
         self.members: dict[Keys, str] = {}
+        self.keyless = 0
         self._spelled: dict[Keys, tuple[Keys, str]] = {}
 
     def add(self, name: str) -> None:
         """Takes a Markdown member in. Refuses `path`, `key`, `nesting`, `duplicate` (also of
         folders, compared NFC and case-folded) and `too_many`."""
         check_name(name)
-        stem = name[: name.rindex(".")]
+        names = names_in(name[: name.rindex(".")])
+        if is_keyless(names):
+            self.keyless += 1
+            return
         try:
-            keys = checked_keys(name, tuple(stem.split("/")))
+            keys = checked_keys(name, tuple(key_in(part) or part for part in names))
         except PathError as error:
             raise refused(name, error.reason, str(error)) from None
         for length in range(1, len(keys) + 1):

@@ -1,13 +1,12 @@
 """How a file's path names a page: `a/b/c.md` is the page with the keys a, b, c."""
 
+from api.filenames import SUFFIX
 from kbstore.errors import ValidationError
 from kbstore.limits import NESTING_LEVELS_MAX
 from kbstore.text import clean_key
 
 Keys = tuple[str, ...]
 """The keys from the top of the scope down to a page; the scope page itself is `()`."""
-
-SUFFIX = ".md"
 
 
 class PathError(ValueError):

@@ -7,11 +7,12 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from api.filenames import SUFFIX
 from api.imports.folder import ImportedFile
 from api.imports.folding import Files, PlanError, fold
 from api.imports.layout import Layout, lay_out
 from api.imports.oplog import FileOperation, WriteFile
-from api.imports.paths import SUFFIX, Keys
+from api.imports.paths import Keys
 from api.imports.plan import (
     Counts,
     Handle,
@@ -62,7 +63,11 @@ def plan_line(
     try:
         return _plan(tree, fold(tree, operations), texts)
     except PlanError as error:
-        raise ImportInvalidError(f"line {line}: {error}", line=line, reason=error.reason) from None
+        raise ImportInvalidError(
+            f"line {line}: {error}; the lines before it are in the store",
+            line=line,
+            reason=error.reason,
+        ) from None
 
 
 def plan_folder(tree: FolderTree, files: Iterable[ImportedFile], texts: Texts) -> Plan:

@@ -29,6 +29,7 @@ from kbstore.access import (
 from kbstore.clock import micros_of
 from kbstore.domain.commands import Batch, Configure
 from kbstore.errors import KeyTakenError, NotFoundError, VersionConflictError
+from kbstore.limits import IMPORT_PAGES_PER_LINE_MAX
 from kbstore.service import CommandRequest, Outcome
 from kbstore.store.catalogue import KnowledgeBase
 from kbstore.store.commits import Head, Origin
@@ -46,8 +47,10 @@ Progress = Callable[[int, int | None], None]
 _LOST_RACE = (VersionConflictError, KeyTakenError, NotFoundError)
 
 
-class ImportReport(Struct, frozen=True, kw_only=True):
-    """What an import did. `revisions` names for each line of a log the revision that shows it."""
+class ImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an import did. `revisions` names for each line of a log the revision that shows it;
+    `keyless` counts the files passed over that an export wrote for the scope page or for pages
+    without a key, and is left out for none."""
 
     commits: int
     created: int
@@ -56,6 +59,7 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     deleted: int
     unchanged: int
     revisions: dict[int, int]
+    keyless: int = 0
 
 
 class Importer:
@@ -80,8 +84,9 @@ class Importer:
     def run_log(self, path: Path, progress: Progress) -> ImportReport:
         """Imports an operation log, line by line, each line a commit.
 
-        The whole log is checked first. Lines that an earlier run committed are passed over.
-        Raises ImportInvalidError with the line.
+        The whole log is checked first, but for what only the pages can tell: a line that does
+        not fit them is refused after the lines before it are committed. Lines that an earlier
+        run committed are passed over. Raises ImportInvalidError with the line.
         """
         survey = survey_log(path)
         self._declare_scope()
@@ -113,7 +118,7 @@ class Importer:
         origin = Origin(actor=self._operator.principal, message=f"import {path.name}")
         self._write(lambda tree: plan_folder(tree, folder.files, self._texts), origin, claim=None)
         progress(len(folder.files), len(folder.files))
-        return self._report({})
+        return self._report({}, folder.keyless)
 
     def _write_line(self, line: LogLine, number: int, claim: Claim) -> StoredClaim:
         origin = Origin(
@@ -150,7 +155,7 @@ class Importer:
         request = CommandRequest(
             kb_id=self._kb_id,
             caller=caller,
-            command=Batch(operations=operations),
+            command=Batch(operations=operations, pages_max=IMPORT_PAGES_PER_LINE_MAX),
             origin=origin,
             claim=claim,
         )
@@ -229,5 +234,7 @@ class Importer:
             )
         ).result()
 
-    def _report(self, revisions: dict[int, int]) -> ImportReport:
-        return ImportReport(commits=self._commits, revisions=revisions, **self._counts)
+    def _report(self, revisions: dict[int, int], keyless: int = 0) -> ImportReport:
+        return ImportReport(
+            commits=self._commits, revisions=revisions, keyless=keyless, **self._counts
+        )

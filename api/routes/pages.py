@@ -264,7 +264,7 @@ async def merge_page(write: Write, given: Parameters, body: MergeBody) -> MergeP
     body=RestoreBody,
     answer=PageWritten,
     rules=WriteRules(
-        check=needs(Role.EDITOR, "Restoring a page", "restorable"),
+        check=needs(Role.OWNER, "Restoring a page", "restorable"),
         is_conditional=True,
         render=page_written,
     ),

@@ -130,6 +130,10 @@ class Access:
         """Whether deleted pages and removed notes of the scope show: to owners and auditors."""
         return self.is_auditor or self.role(address) is Role.OWNER
 
+    def knows_audience(self, address: str) -> bool:
+        """Whether the scope shows as audience of a pin: to who can read it or holds it."""
+        return address in self.caller.held or self.can_read(address)
+
     def has_pin_authority(self, address: str) -> bool:
         """Whether the scope can be named as audience: by holding it, or as editor on it."""
         role = self._granted(address)
@@ -141,16 +145,25 @@ class Access:
         Raises RoleTooWeakError with the sentence of reference 2. A scope the caller cannot
         read should have been answered as not found before; here it is, too (NotFoundError).
         """
-        actual = self.role(address)
-        if actual is None:
+        actual = self._granted(address)
+        if actual is not None and actual >= role:
+            return
+        if actual is None and not self.is_auditor:
             raise NotFoundError(f'Knowledge page "{address}" not found.')
-        if actual < role:
-            raise RoleTooWeakError(
-                f'{action} needs {role.word} on "{address}"; this run has {actual.word} there.',
-                scope=address,
-                needed=role.word,
-                actual=actual.word,
-            )
+        has = "only audits" if actual is None else f"has {actual.word}"
+        raise RoleTooWeakError(
+            f'{action} needs {role.word} on "{address}"; this run {has} there.',
+            scope=address,
+            needed=role.word,
+            actual=self.standing(address),
+        )
+
+    def standing(self, address: str) -> str:
+        """The role on a scope in one word: `auditor` for who only audits there, or `none`."""
+        role = self._granted(address)
+        if role is None:
+            return "auditor" if self.is_auditor else "none"
+        return role.word
 
     @cached_property
     def fingerprint(self) -> bytes:

@@ -144,10 +144,15 @@ PageOperation = (
 
 
 class Batch(Struct, frozen=True, kw_only=True):
-    """All operations or none, in one commit. Expected versions are those before the commit."""
+    """All operations or none, in one commit. Expected versions are those before the commit.
+
+    `pages_max` bounds the pages that the operations change together; an import may change more
+    than a door.
+    """
 
     operations: tuple[PageOperation, ...]
     expected_revision: int | None = None
+    pages_max: int = PAGES_PER_OPERATION_MAX
 
 
 Operation = PageOperation | Configure | CreateKnowledgeBase

@@ -66,6 +66,17 @@ class Decision(Struct, frozen=True, kw_only=True):
         return bool(self.events)
 
 
+def pages_changed(decision: Decision) -> frozenset[UUID]:
+    """The pages a decision counts for: those with an event but the ones that are written only
+    because they are declared above another."""
+    return frozenset(
+        event.originator_id
+        for event in decision.events
+        if isinstance(event, PageEvent)
+        and not (isinstance(event, PageCreated) and event.template is not None)
+    )
+
+
 def after(context: Context, decision: Decision) -> Context:
     """The context for the next operation of the same commit, once these events are applied.
 

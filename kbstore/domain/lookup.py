@@ -47,7 +47,11 @@ class Lookup(Protocol):
         ...
 
     def page_at_version(self, page_id: UUID, version: int) -> PageState | None:
-        """The page as it was when it had this version."""
+        """The page as it was when it had this version, last if it stood in several scopes."""
+        ...
+
+    def scopes_of_version(self, page_id: UUID, version: int) -> frozenset[str]:
+        """The scopes the page stood in with this version; none for one that ended the page."""
         ...
 
     def page_at_revision(self, page_id: UUID, revision: int) -> PageState | None:

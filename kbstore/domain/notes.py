@@ -52,7 +52,8 @@ def restamp_note(command: RestampNote, context: Context) -> Decision:
     """Other stamps. Needs editor on the page's scope and contributor on each new stamp.
 
     The stamps given replace those the caller can read. Others stay: he cannot take a note
-    from readers he does not know of, and the answer does not show that there are any.
+    from readers he does not know of, and the answer does not show that there are any. So they
+    do not count for NOTE_STAMPS_MAX either.
     """
     note, page = _visible_note(context, command.note)
     context.access.require(Role.EDITOR, page.scope, "Restamping a note")
@@ -65,7 +66,6 @@ def restamp_note(command: RestampNote, context: Context) -> Decision:
     subject = Subject("note", note.note_id)
     if set(stamps) == set(note.stamps):
         return unchanged(subject)
-    _check_count(stamps)
     draft = Draft(context)
     draft.add(
         NoteRestamped(

@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from kbstore.access import Role
+from kbstore.access import Role, parse_address
 from kbstore.domain.commands import CreatePage, EditPage
 from kbstore.domain.decision import Context, Decision, Subject
 from kbstore.domain.drafting import Draft, Target, unchanged
@@ -19,12 +19,11 @@ from kbstore.texts import PreparedBody, PreparedText
 
 def create(command: CreatePage, context: Context) -> Decision:
     """A new page under `parent`, by default the scope page. Needs contributor on the scope."""
-    top = scope_target(context, command.scope)
-    context.access.require(Role.CONTRIBUTOR, command.scope, "Creating a page")
+    scope = parse_address(command.scope, "scope")
+    top = scope_target(context, scope)
+    context.access.require(Role.CONTRIBUTOR, scope, "Creating a page")
     key = None if command.key is None else clean_key(command.key)
-    parent = (
-        top if command.parent is None else parent_target(context, command.parent, command.scope)
-    )
+    parent = top if command.parent is None else parent_target(context, command.parent, scope)
     check_levels(level_of(context, parent.page), 1)
     check_key_free(context, parent.page, key)
     draft = Draft(context)
@@ -33,7 +32,7 @@ def create(command: CreatePage, context: Context) -> Decision:
     event = PageCreated(
         originator_id=context.ids.new_id(),
         originator_version=1,
-        scope=command.scope,
+        scope=scope,
         parent_id=above.page_id,
         key=key,
         name=command.name.ref,

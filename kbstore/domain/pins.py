@@ -31,15 +31,16 @@ def set_pin(command: SetPin, context: Context) -> Decision:
     identity = pin_id(page.page_id, command.kind)
     pin = context.lookup.pin(identity)
     before = frozenset(pin.audience) if pin else frozenset[str]()
-    audience = given | {s for s in before if not context.access.has_pin_authority(s)}
-    subject = Subject("pin", identity, created=not before)
+    access = context.access
+    audience = given | {s for s in before if not access.has_pin_authority(s)}
+    # Where he knows of no audience, there was no pin to him.
+    created = not any(access.knows_audience(s) for s in before)
     if pin is not None and audience == before and pin.depth == command.depth:
         return unchanged(Subject("pin", identity))
-    _check_size(audience)
     draft = Draft(context)
     written = draft.write(target)
     draft.add(_set(identity, pin, written.page_id, command.kind, audience, command.depth))
-    return draft.decision(subject)
+    return draft.decision(Subject("pin", identity, created=created))
 
 
 def remove_pin(command: RemovePin, context: Context) -> Decision:
@@ -67,7 +68,10 @@ def remove_pin(command: RemovePin, context: Context) -> Decision:
 
 
 def merge_pins(context: Context, draft: Draft, page_id: UUID, into_id: UUID) -> None:
-    """Of two pins of a kind that of `into` stays, for both audiences; else the pin goes over."""
+    """Of two pins of a kind that of `into` stays, for both audiences; else the pin goes over.
+
+    Together they may have more than PIN_AUDIENCE_MAX: a refusal would count hidden ones.
+    """
     for kind in PIN_KINDS:
         ending = context.lookup.pin(pin_id(page_id, kind))
         if ending is None or not ending.audience:
@@ -77,7 +81,6 @@ def merge_pins(context: Context, draft: Draft, page_id: UUID, into_id: UUID) -> 
         before = frozenset(kept.audience) if kept else frozenset[str]()
         audience = before.union(ending.audience)
         if audience != before:
-            _check_size(audience)
             depth = kept.depth if kept is not None and before else ending.depth
             draft.add(_set(identity, kept, into_id, kind, audience, depth))
         draft.add(_set_or_removed(ending, frozenset()))
@@ -108,7 +111,10 @@ def _set_or_removed(pin: PinState, audience: frozenset[str]) -> PinSet | PinRemo
 
 
 def _checked_audience(context: Context, given: tuple[str, ...]) -> frozenset[str]:
-    """The scopes in NFC, each declared and under the caller's authority."""
+    """The scopes in NFC, each declared and under the caller's authority.
+
+    PIN_AUDIENCE_MAX counts these alone, so that no refusal tells of scopes outside of it.
+    """
     if not given:
         raise ValidationError(
             "Pinning needs audience: the scopes whose runs receive it.",
@@ -142,12 +148,11 @@ def _check_authority(context: Context, scope: str) -> None:
 
 
 def _no_authority(context: Context, scope: str) -> ForbiddenError:
-    actual = context.access.role(scope)
     return RoleTooWeakError(
         f'Pinning for "{scope}" needs holding it or editor on it; this run has neither.',
         scope=scope,
         needed=Role.EDITOR.word,
-        actual=actual.word if actual else "none",
+        actual=context.access.standing(scope),
     )
 
 
@@ -170,7 +175,7 @@ def _check_depth(kind: str, depth: int) -> None:
 def _check_size(audience: Collection[str]) -> None:
     if len(audience) > PIN_AUDIENCE_MAX:
         raise ValidationError(
-            f"A pin has at most {PIN_AUDIENCE_MAX} audience scopes.",
+            f"A pin takes at most {PIN_AUDIENCE_MAX} audience scopes at once.",
             field="audience",
             reason="tooMany",
             limit=PIN_AUDIENCE_MAX,

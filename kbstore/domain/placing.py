@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from kbstore.access import Role
+from kbstore.access import Role, parse_address
 from kbstore.domain.commands import MovePage
 from kbstore.domain.decision import Context, Decision, Subject
 from kbstore.domain.drafting import Draft, Target, unchanged
@@ -29,14 +29,13 @@ def move(command: MovePage, context: Context) -> Decision:
     """
     target = page_target(context, command.page)
     page = target.page
-    scope = page.scope if command.scope is UNSET else command.scope
+    scope = page.scope if command.scope is UNSET else parse_address(command.scope, "scope")
     _check_roles(context, page, scope)
     key = page.key if command.key is UNSET else command.key
     if key is not None and key != page.key:
         key = clean_key(key)
     if page.is_scope_page:
-        check_version(context, page, command.expected_version)
-        refuse_scope_page(page)
+        return _stay(command, context, page, scope, key)
     parent = _destination(command, context, page, scope)
     if (parent.page.page_id, scope, key) == (page.parent_id, page.scope, page.key):
         return unchanged(Subject("page", page.page_id))
@@ -79,6 +78,17 @@ def refuse_cycle(context: Context, page: PageState, parent: PageState) -> None:
 
 def too_many(what: str, maximum: int = PAGES_PER_OPERATION_MAX) -> TooManyPagesError:
     return TooManyPagesError(f"{what} takes at most {maximum} in one operation.", maximum=maximum)
+
+
+def _stay(
+    command: MovePage, context: Context, page: PageState, scope: str, key: str | None
+) -> Decision:
+    """The decision for a scope page, which has no parent and no key: it can only stay."""
+    stays = command.parent is UNSET or command.parent is None
+    if not stays or (scope, key) != (page.scope, page.key):
+        check_version(context, page, command.expected_version)
+        refuse_scope_page(page)
+    return unchanged(Subject("page", page.page_id))
 
 
 def _check_roles(context: Context, page: PageState, scope: str) -> None:

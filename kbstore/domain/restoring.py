@@ -3,6 +3,7 @@
 A page's content shows only to who may see it today and could read where it stood then.
 """
 
+from collections.abc import Collection
 from uuid import UUID
 
 from msgspec import UNSET, UnsetType
@@ -25,7 +26,7 @@ from kbstore.domain.targets import (
 )
 from kbstore.domain.tree import check_key_free, check_levels, key_taken, level_of
 from kbstore.errors import RevisionNotReachedError, ValidationError
-from kbstore.limits import PAGES_PER_OPERATION_MAX
+from kbstore.limits import IMPORT_PAGES_PER_LINE_MAX, PAGES_PER_OPERATION_MAX
 from kbstore.text import clean_key, fold_key
 
 ACTION = "Restoring a page"
@@ -35,8 +36,8 @@ def restore(command: RestorePage, context: Context) -> Decision:
     """A live page gets an earlier content, a deleted one comes back with the one it had last
     or an earlier one, at its old place or under `parent` and `key`.
 
-    A live page needs editor on its scope; a deleted one owner on its last scope and
-    contributor where it comes to stand. `deletion` is the revision that deleted the page and
+    Needs owner on the page's scope, of a deleted page on its last one, and contributor where
+    a deleted page comes to stand. `deletion` is the revision that deleted the page and
     brings back all that commit deleted, as far as the caller may see it.
     """
     _check_source(command)
@@ -50,7 +51,7 @@ def restore(command: RestorePage, context: Context) -> Decision:
             return _bring_back_all(command, context, page, command.deletion)
         return _bring_back(command, context, page)
     live = page_target(context, command.page).page
-    context.access.require(Role.EDITOR, live.scope, ACTION)
+    context.access.require(Role.OWNER, live.scope, ACTION)
     return _rewind(command, context, live)
 
 
@@ -200,17 +201,16 @@ class _Returning:
 
 def _deleted_together(context: Context, deletion: int) -> list[PageState]:
     """The pages a commit deleted that still are, parents first, as far as the caller sees."""
-    limit = PAGES_PER_OPERATION_MAX
-    pages = context.lookup.deleted_by(deletion, limit + 1)
-    if len(pages) > limit:
-        raise too_many("Restoring pages")
-    return [
+    pages = [
         page
-        for page in pages
+        for page in context.lookup.deleted_by(deletion, IMPORT_PAGES_PER_LINE_MAX)
         if page.ended == "deleted"
         and context.access.can_read_deleted(page.scope)
         and context.lookup.ended_at(page.page_id) == deletion
     ]
+    if len(pages) > PAGES_PER_OPERATION_MAX:
+        raise too_many("Restoring pages")
+    return pages
 
 
 def _parent(context: Context, page: PageState, given: PageTarget | None | UnsetType) -> Target:
@@ -265,11 +265,14 @@ def _source(command: RestorePage, context: Context, page: PageState) -> PageStat
     """The state whose content is restored: as named, else the newest.
 
     Raises ValidationError with reason `unknown` where the page had no such state, or had it
-    in a scope the caller cannot read.
+    in a scope the caller cannot read. A version may have stood in several scopes, where it
+    followed the pages above it; reading one of them is enough.
     """
+    scopes: Collection[str]
     if command.version is not None:
         field, number = "version", command.version
         source = context.lookup.page_at_version(page.page_id, command.version)
+        scopes = _scopes_of_content(context, source)
     elif command.revision is not None:
         field, number = "revision", command.revision
         if command.revision > context.revision:
@@ -279,13 +282,20 @@ def _source(command: RestorePage, context: Context, page: PageState) -> PageStat
                 activeContentRevision=context.revision,
             )
         source = context.lookup.page_at_revision(page.page_id, command.revision)
+        scopes = (source.scope,) if source else ()
     else:
         return page
-    if source is None or not context.access.can_read(source.scope):
+    if source is None or not any(map(context.access.can_read, scopes)):
         raise ValidationError(
             f"The page has no {field} {number} to restore.", field=field, reason="unknown"
         )
     return source
+
+
+def _scopes_of_content(context: Context, source: PageState | None) -> Collection[str]:
+    if source is None:
+        return ()
+    return context.lookup.scopes_of_version(source.page_id, _content_version(source))
 
 
 def _content_version(source: PageState) -> int:

@@ -163,7 +163,10 @@ def _gone_parent(
 
 
 def _successor(context: Context, page: PageState) -> PageState | None:
-    """The live, readable page at the end of the merges that began with `page`."""
+    """The live, readable page at the end of the merges that began with `page`; None where the
+    caller may not know that `page` was: he cannot read the scope it ended in."""
+    if not context.access.can_read(page.scope):
+        return None
     for _ in range(MERGES_FOLLOWED_MAX):
         if page.merged_into is None:
             break

@@ -101,7 +101,7 @@ class MemoryStore:
         elif isinstance(event, PageMoved):
             for below in self.subtree(page_id, len(self._pages)):
                 if below.scope != event.scope:
-                    self._put(replace(below, scope=event.scope))
+                    self._follow(replace(below, scope=event.scope))
         elif isinstance(event, PageDeleted):
             deleted = self._deleted_by.get(self.revision, ())
             self._deleted_by[self.revision] = (*deleted, page_id)
@@ -112,6 +112,14 @@ class MemoryStore:
         self._pages[page.page_id] = page
         history = self._history.get(page.page_id, ())
         self._history[page.page_id] = (*history, (self.revision, page))
+
+    def _follow(self, page: PageState) -> None:
+        """Puts a page that follows the one above it; what this very commit made of it before
+        was never seen."""
+        history = self._history[page.page_id]
+        if history[-1][0] == self.revision:
+            self._history[page.page_id] = history[:-1]
+        self._put(page)
 
     def _apply_knowledge_base(self, event: KnowledgeBaseEvent) -> None:
         self.kb_version = event.originator_version
@@ -171,6 +179,10 @@ class MemoryStore:
     def page_at_version(self, page_id: UUID, version: int) -> PageState | None:
         states = [s for _, s in self._history.get(page_id, ()) if s.version == version]
         return states[-1] if states else None
+
+    def scopes_of_version(self, page_id: UUID, version: int) -> frozenset[str]:
+        states = [s for _, s in self._history.get(page_id, ()) if s.is_live]
+        return frozenset(s.scope for s in states if s.version == version)
 
     def page_at_revision(self, page_id: UUID, revision: int) -> PageState | None:
         states = [s for at, s in self._history.get(page_id, ()) if at <= revision]

@@ -70,6 +70,9 @@ class _Commit(Struct, frozen=True):
     digest: bytes
 
 
+_Readable = tuple[_Commit, list[EventRow]]
+
+
 def events(
     snapshot: Snapshot,
     after: int,
@@ -87,13 +90,27 @@ def events(
 
 
 def list_commits(snapshot: Snapshot, after: int, limit: int) -> Slice[CommitView, int]:
-    """The commits from the one after revision `after` on that have a readable event."""
-    rows = snapshot.all(_COMMITS, after=after, limit=limit + 1)
-    found = [_commit(row) for row in rows[:limit]]
-    looked_at = _bounded(found)
-    more = len(rows) > len(looked_at)
-    views = _views(snapshot, looked_at)
-    return Slice(items=views, after=looked_at[-1].revision if more else None)
+    """The commits from the one after revision `after` on that have a readable event, at most
+    `limit`."""
+    found: list[_Readable] = []
+    left, asked = ROWS_SCANNED_MAX, limit + 1
+    last: int | None = after
+    # One more than the limit: that hidden commits follow must not look like a next part.
+    while len(found) <= limit:
+        rows = [_commit(row) for row in snapshot.all(_COMMITS, after=last, limit=asked)]
+        looked_at = _bounded(rows, left)
+        found += _readable(snapshot, looked_at)
+        if len(rows) < asked and len(looked_at) == len(rows):
+            last = None
+            break
+        last = looked_at[-1].revision
+        if len(looked_at) < len(rows):
+            break
+        left -= sum(each.event_count for each in rows)
+        asked *= 2
+    if len(found) > limit:
+        last = found[limit - 1][0].revision
+    return Slice(items=tuple(_view(snapshot, *each) for each in found[:limit]), after=last)
 
 
 def commit(snapshot: Snapshot, revision: int) -> CommitView:
@@ -101,35 +118,30 @@ def commit(snapshot: Snapshot, revision: int) -> CommitView:
     snapshot's revision."""
     row = snapshot.one(_COMMITS, after=revision - 1, limit=1)
     if row is not None and row[0] == revision:
-        views = _views(snapshot, [_commit(row)])
-        if views:
-            return views[0]
+        for found in _readable(snapshot, [_commit(row)]):
+            return _view(snapshot, *found)
     raise NotFoundError(f"Commit {revision} not found.")
 
 
-def _bounded(found: list[_Commit]) -> list[_Commit]:
-    """The first commits, one at least, that have no more events than one call looks at."""
+def _bounded(found: list[_Commit], events_max: int) -> list[_Commit]:
+    """The first commits, one at least, that have no more events than this together."""
     total = 0
     for index, each in enumerate(found):
         total += each.event_count
-        if total > ROWS_SCANNED_MAX and index > 0:
+        if total > events_max and index > 0:
             return found[:index]
     return found
 
 
-def _views(snapshot: Snapshot, found: list[_Commit]) -> tuple[CommitView, ...]:
+def _readable(snapshot: Snapshot, found: list[_Commit]) -> list[_Readable]:
+    """Those of successive commits that have a readable event, with these."""
     if not found:
-        return ()
+        return []
     first, last = found[0].first_position, found[-1].first_position + found[-1].event_count - 1
-    rows = events_between(snapshot, first, last, EVENTS_OF_COMMIT_MAX)
     readable: dict[int, list[EventRow]] = {}
-    for row in rows:
+    for row in events_between(snapshot, first, last, EVENTS_OF_COMMIT_MAX):
         readable.setdefault(row.revision, []).append(row)
-    return tuple(
-        _view(snapshot, each, readable[each.revision])
-        for each in found
-        if each.revision in readable
-    )
+    return [(each, readable[each.revision]) for each in found if each.revision in readable]
 
 
 def _view(snapshot: Snapshot, commit: _Commit, rows: list[EventRow]) -> CommitView:

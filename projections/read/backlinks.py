@@ -20,7 +20,7 @@ from projections.read.links import resolve_link
 from projections.read.notes import note_is_readable, readable_stamps
 from projections.read.pages import key_of, labels
 from projections.read.refs import standing
-from projections.read.rows import PAGE_COLUMNS, PAGES_AND_VERSIONS, P, PageRow, V, page_row
+from projections.read.rows import PAGE_COLUMNS, PAGES_AND_VERSIONS, PageRow, V, page_row
 from projections.read.slices import Slice
 from projections.read.standing import Standing, place_of
 from projections.snapshot import Parameters, Snapshot
@@ -49,7 +49,7 @@ def _links(condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
             at_revision(links),
             at_revision(page_versions),
             page_is_readable(V.scope),
-            or_(_L.source_note.is_(None), note_is_readable(_L.source_note, P.scope)),
+            or_(_L.source_note.is_(None), note_is_readable(_L.source_note)),
             tuple_(_L.source_id, _L.ordinal) > tuple_(bindparam("source_id"), bindparam("ordinal")),
             condition,
         )

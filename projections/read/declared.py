@@ -138,20 +138,28 @@ def _declare(
     snapshot: Snapshot, declared: ResolvedScope, path: KeyPath, parent: Standing | None
 ) -> DeclaredPage:
     template = declared.templates.page(path) if path else None
-    if template is not None:
-        path = template.path
-    occurrence = _gone(snapshot, declared.address, path)
+    template_path = () if template is None else template.path
+    occurrence = _gone(snapshot, declared.address, template_path)
     source = declared if template is None else template
     return DeclaredPage(
-        page_id=declared_page_id(snapshot.kb_id, declared.address, path, occurrence),
+        page_id=declared_page_id(snapshot.kb_id, declared.address, template_path, occurrence),
         scope=declared.address,
-        path=path,
+        path=_place(snapshot, template_path, parent),
         occurrence=occurrence,
         parent_id=None if parent is None else parent.page_id,
         name=source.name,
         description=source.description,
         body=None if template is None else template.body,
     )
+
+
+def _place(snapshot: Snapshot, template_path: KeyPath, parent: Standing | None) -> KeyPath:
+    """The keys that lead to a virtual page: an adopted page above has its own spelling."""
+    if parent is None:
+        return ()
+    above = place_of(snapshot, parent).keys
+    assert above is not None, "what is declared stands below pages with keys"
+    return (*above, template_path[-1])
 
 
 def _gone(snapshot: Snapshot, scope: str, path: KeyPath) -> int:

@@ -75,19 +75,24 @@ def list_deletions(
     return Slice(items=views, after=last)
 
 
+def ref_before(snapshot: Snapshot, page_id: UUID, deletion: int) -> str:
+    """The ref a page had just before the revision that ended it; its id where it stood at none,
+    because one commit both created and ended it."""
+    before = snapshot.at(deletion - 1)
+    standing = row_of(before, page_id)
+    return str(page_id) if standing is None else place_of(before, standing).ref
+
+
 def _view(snapshot: Snapshot, row: Row) -> DeletionView:
     page_bytes, version, deletion, _, committed_at, actor = cast(
         tuple[bytes, int, int, int, int, str], row
     )
     page_id = UUID(bytes=page_bytes)
-    before = snapshot.at(deletion - 1)
-    standing = row_of(before, page_id)
     last = last_row(snapshot, page_id)
     assert last is not None, "a deleted page was written"
     return DeletionView(
         page_id=page_id,
-        # A page that one commit both created and deleted stood at no revision.
-        ref=str(page_id) if standing is None else place_of(before, standing).ref,
+        ref=ref_before(snapshot, page_id, deletion),
         name=last.name,
         version=version,
         deletion=deletion,

@@ -12,6 +12,9 @@ from projections.read.standing import Standing, place_of
 from projections.snapshot import Snapshot
 from projections.views import DiffView, TextChange
 
+NO_BODY = "/dev/null"
+"""What diffs call the file that is not there."""
+
 
 def diff_versions(
     snapshot: Snapshot, page_id: UUID, from_version: int, to_version: int
@@ -58,16 +61,27 @@ def _compare(snapshot: Snapshot, ref: str, before: _State, after: _State) -> Dif
         ref=ref,
         from_version=from_version,
         to_version=to_version,
-        name=_change(from_name, to_name),
-        description=_change(from_description, to_description),
-        place=_change(before[2], after[2]),
-        body=unified_diff(
-            body_of(snapshot, before[1]) or "",
-            body_of(snapshot, after[1]) or "",
+        name=text_change(from_name, to_name),
+        description=text_change(from_description, to_description),
+        place=text_change(before[2], after[2]),
+        body=body_diff(
+            body_of(snapshot, before[1]),
+            body_of(snapshot, after[1]),
             f"{ref} version {from_version}",
             f"{ref} version {to_version}",
         ),
     )
+
+
+def body_diff(before: str | None, after: str | None, from_label: str, to_label: str) -> str:
+    """The unified diff of two bodies, "" where they are equal; a side that is None is called
+    NO_BODY, which is all that tells none from an empty one."""
+    if before is None:
+        from_label = NO_BODY
+    if after is None:
+        to_label = NO_BODY
+    diff = unified_diff(before or "", after or "", from_label, to_label)
+    return diff or ("" if before == after else f"--- {from_label}\n+++ {to_label}\n")
 
 
 def body_of(snapshot: Snapshot, page: Standing) -> str | None:
@@ -75,5 +89,6 @@ def body_of(snapshot: Snapshot, page: Standing) -> str | None:
     return body_text(snapshot, page.body_ref) if isinstance(page, PageRow) else page.body
 
 
-def _change(before: str | None, after: str | None) -> TextChange | None:
+def text_change(before: str | None, after: str | None) -> TextChange | None:
+    """Both sides where they differ, else None."""
     return None if before == after else TextChange(before=before, after=after)

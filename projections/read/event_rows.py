@@ -1,8 +1,9 @@
 """Events as feeds go through them: by position, a bounded stretch at a time, filtered in SQL.
 
 An event shows where its page shows: the scope the event left the page in and today's. An event
-of a note needs a readable stamp then and now as well, one of a pin a change in the part of the
-audience the reader knows of. Events of the knowledge base itself show to auditors and admins.
+of a note needs a readable stamp then and now as well; one of a pin a change in the part of the
+audience the reader knows of, and so has another stamping. Events of the knowledge base itself
+show to auditors and admins.
 """
 
 from typing import cast
@@ -18,21 +19,22 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
     func,
     literal_column,
     or_,
     select,
 )
 
-from kbstore.domain.events import Event, PinRemoved, PinSet
+from kbstore.domain.events import Event, NoteRemoved
 from kbstore.store.mapper import decode_payload
 from kbstore.store.statements import Row, Statement
 from kbstore.store.tables import commits
 from kbstore.store.tables import events as stored_events
 from projections.intervals import of_kb
 from projections.read.filters import page_is_readable
+from projections.read.known_changes import PARTLY_HIDDEN, changes_what_is_known
 from projections.read.notes import readable_stamps, shows_today, stamped
-from projections.read.pins import known_audience
 from projections.snapshot import Parameters, Snapshot
 from projections.tables import activity, note_stamps, pages
 
@@ -67,7 +69,10 @@ class Stretch(Struct, frozen=True):
     after: int | None
 
 
-def _scan(*, page: bool, actor: bool, newest_first: bool = False) -> Select[tuple[object, ...]]:
+def _scan(
+    *, page: bool, actor: bool = False, history: bool = False, newest_first: bool = False
+) -> Select[tuple[object, ...]]:
+    """`history` leaves out the events of the page's notes and pins."""
     if newest_first:
         order, begins = activity.c.position.desc(), activity.c.position < bindparam("after")
     else:
@@ -75,6 +80,8 @@ def _scan(*, page: bool, actor: bool, newest_first: bool = False) -> Select[tupl
     scan = select(*activity.c).where(
         of_kb(activity), begins, activity.c.revision <= bindparam("revision")
     )
+    if history:
+        scan = scan.where(activity.c.note_id.is_(None), activity.c.pin_id.is_(None))
     if page:
         scan = scan.where(activity.c.page_id == bindparam("page_id"))
     if actor:
@@ -88,11 +95,11 @@ def _note_shows(scan: Subquery) -> ColumnElement[bool]:
     left_with = or_(
         stamp.to_revision > scan.c.revision,
         # Removing a note ends its stamps.
-        and_(scan.c.topic == "note.removed", stamp.to_revision == scan.c.revision),
+        and_(scan.c.topic == NoteRemoved.topic, stamp.to_revision == scan.c.revision),
     )
     return and_(
         stamped(scan.c.note_id, stamp.from_revision <= scan.c.revision, left_with),
-        shows_today(scan.c.note_id, pages.c.scope),
+        shows_today(scan.c.note_id),
     )
 
 
@@ -109,7 +116,16 @@ class _Feed:
                 or_(scan.c.note_id.is_(None), _note_shows(scan)),
             ),
         )
-        order = scan.c.position.desc() if newest_first else scan.c.position.asc()
+        page = and_(
+            pages.c.kb_id == scan.c.kb_id,
+            pages.c.generation == scan.c.generation,
+            pages.c.page_id == scan.c.page_id,
+        )
+        beyond: BindParameter[int] = bindparam("beyond")
+        if newest_first:
+            order, goes_on = scan.c.position.desc(), scan.c.position < beyond
+        else:
+            order, goes_on = scan.c.position.asc(), scan.c.position > beyond
         self.newest_first = newest_first
         self.rows = Statement(
             select(
@@ -138,20 +154,21 @@ class _Feed:
                 commits,
                 and_(commits.c.kb_id == scan.c.kb_id, commits.c.revision == scan.c.revision),
             )
-            .outerjoin(
-                pages,
-                and_(
-                    pages.c.kb_id == scan.c.kb_id,
-                    pages.c.generation == scan.c.generation,
-                    pages.c.page_id == scan.c.page_id,
-                ),
-            )
-            .where(readable, or_(_TOPIC.is_(None), scan.c.topic == _TOPIC))
+            .outerjoin(pages, page)
+            .where(goes_on, readable, or_(_TOPIC.is_(None), scan.c.topic == _TOPIC))
             .order_by(order)
             .limit(bindparam("limit"))
         )
         end = func.min(scan.c.position) if newest_first else func.max(scan.c.position)
         self.end = Statement(select(func.count(), end).select_from(scan))
+        partly_hidden = func.sum(
+            case((or_(*(scan.c.topic == topic for topic in PARTLY_HIDDEN)), 1), else_=0)
+        )
+        self.count = Statement(
+            select(func.count(), partly_hidden)
+            .select_from(scan.outerjoin(pages, page))
+            .where(readable)
+        )
         self.stamps = Statement(
             select(note_stamps.c.scope)
             .distinct()
@@ -169,19 +186,13 @@ _FEEDS = {
     for page in (False, True)
     for actor in (False, True)
 }
-_OF_PAGE_NEWEST_FIRST = _Feed(_scan(page=True, actor=False, newest_first=True), newest_first=True)
+_HISTORY = _Feed(_scan(page=True, history=True))
+_HISTORY_NEWEST_FIRST = _Feed(_scan(page=True, history=True, newest_first=True), newest_first=True)
 _BETWEEN = _Feed(
     select(*activity.c).where(
         of_kb(activity),
         activity.c.position >= bindparam("first"),
         activity.c.position <= bindparam("last"),
-    )
-)
-_EVENT_OF = Statement(
-    select(stored_events.c.topic, stored_events.c.payload).where(
-        stored_events.c.kb_id == bindparam("kb_id"),
-        stored_events.c.originator_id == bindparam("originator_id"),
-        stored_events.c.originator_version == bindparam("version"),
     )
 )
 
@@ -205,11 +216,12 @@ def stretch_of_events(
     return _stretch(snapshot, feed, values, limit, topic)
 
 
-def stretch_of_page(
+def stretch_of_history(
     snapshot: Snapshot, page_id: UUID, after: int | None, limit: int, *, newest_first: bool
 ) -> Stretch:
-    """The readable events of a page in either direction; `after` is the last one's position."""
-    feed = _OF_PAGE_NEWEST_FIRST if newest_first else _FEEDS[True, False]
+    """The readable events of a page itself, in either direction; `after` is the last one's
+    position."""
+    feed = _HISTORY_NEWEST_FIRST if newest_first else _HISTORY
     if after is None:
         after = snapshot.head.position + 1 if newest_first else 0
     values: Parameters = {"after": after, "page_id": page_id.bytes}
@@ -219,7 +231,17 @@ def stretch_of_page(
 def events_between(snapshot: Snapshot, first: int, last: int, limit: int) -> list[EventRow]:
     """The readable events from position `first` to `last`, in order."""
     values: Parameters = {"first": first, "last": last}
-    return _readable(snapshot, _BETWEEN, values, limit, None)[0]
+    return _readable(snapshot, _BETWEEN, values, limit, None)
+
+
+def all_readable(snapshot: Snapshot, first: int, count: int) -> bool:
+    """Whether each of `count` events from position `first` on is readable."""
+    values: Parameters = {"first": first, "last": first + count - 1}
+    row = snapshot.one(_BETWEEN.count, **_with_access(snapshot, _BETWEEN, values))
+    found, partly_hidden = cast(tuple[int, int | None], row)
+    if found < count or not partly_hidden:
+        return found == count
+    return len(_readable(snapshot, _BETWEEN, values, count, None)) == count
 
 
 def _stretch(
@@ -228,9 +250,9 @@ def _stretch(
     # Most events are readable: looking at as many as are asked for mostly is enough.
     for scanned_max in (min(limit, ROWS_SCANNED_MAX), ROWS_SCANNED_MAX):
         values = {**values, "scanned_max": scanned_max}
-        rows, found = _readable(snapshot, feed, values, limit, topic)
-        if len(found) == limit:
-            return Stretch(tuple(rows), cast(int, found[-1][0]))
+        rows = _readable(snapshot, feed, values, limit, topic)
+        if len(rows) == limit:
+            return Stretch(tuple(rows), rows[-1].position)
         scanned, last = cast(tuple[int, int | None], snapshot.one(feed.end, **values))
         if scanned < scanned_max:
             return Stretch(tuple(rows), None)
@@ -239,20 +261,32 @@ def _stretch(
 
 def _readable(
     snapshot: Snapshot, feed: _Feed, values: Parameters, limit: int, topic: str | None
-) -> tuple[list[EventRow], list[Row]]:
-    """The readable events, and the rows they were found among."""
+) -> list[EventRow]:
+    """The first `limit` readable events of a scan."""
+    values = {**_with_access(snapshot, feed, values), "topic": topic}
+    rows: list[EventRow] = []
+    beyond = snapshot.head.position + 1 if feed.newest_first else 0
+    asked = limit
+    while True:
+        found = [
+            _event_row(row) for row in snapshot.all(feed.rows, **values, beyond=beyond, limit=asked)
+        ]
+        rows += [row for row in found if changes_what_is_known(snapshot, row.event)]
+        if len(found) < asked or len(rows) >= limit:
+            return rows[:limit]
+        # The scan is run anew for each part, so parts grow.
+        beyond, asked = found[-1].position, 2 * asked
+
+
+def _with_access(snapshot: Snapshot, feed: _Feed, values: Parameters) -> Parameters:
+    """The parameters of a scan, with those of what the caller may read of it."""
     access = snapshot.access
-    found = snapshot.all(
-        feed.rows,
+    return {
         **values,
         **snapshot.filters,
-        limit=limit,
-        topic=topic,
-        sees_kb=int(access.is_auditor or access.caller.is_admin),
-        stamps=readable_stamps(snapshot, snapshot.all(feed.stamps, **values)),
-    )
-    rows = [_event_row(row) for row in found]
-    return [row for row in rows if _changes_what_is_known(snapshot, row.event)], found
+        "sees_kb": int(access.is_auditor or access.caller.is_admin),
+        "stamps": readable_stamps(snapshot, snapshot.all(feed.stamps, **values)),
+    }
 
 
 def _event_row(row: Row) -> EventRow:
@@ -298,26 +332,3 @@ def _event_row(row: Row) -> EventRow:
         committed_at=committed_at,
         event=decode_payload(topic, payload, UUID(bytes=originator_id), version),
     )
-
-
-def _changes_what_is_known(snapshot: Snapshot, event: Event) -> bool:
-    """Whether a pin looks otherwise to the caller after the event; True for other events."""
-    if not isinstance(event, PinSet | PinRemoved) or snapshot.access.is_auditor:
-        return True
-    return _pin_as_known(snapshot, event) != _pin_as_known(snapshot, _event_before(snapshot, event))
-
-
-def _pin_as_known(snapshot: Snapshot, event: Event | None) -> tuple[tuple[str, ...], int] | None:
-    if not isinstance(event, PinSet):
-        return None
-    audience = known_audience(snapshot, event.audience)
-    return (audience, event.depth) if audience else None
-
-
-def _event_before(snapshot: Snapshot, event: Event) -> Event | None:
-    version = event.originator_version - 1
-    row = snapshot.one(_EVENT_OF, originator_id=event.originator_id.bytes, version=version)
-    if row is None:
-        return None
-    topic, payload = cast(tuple[str, bytes], row)
-    return decode_payload(topic, payload, event.originator_id, version)

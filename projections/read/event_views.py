@@ -14,6 +14,7 @@ from kbstore.domain.events import (
     KnowledgeBaseConfigured,
     KnowledgeBaseCreated,
     NoteAdded,
+    NoteEvent,
     NoteMoved,
     NoteRemoved,
     NoteRestamped,
@@ -24,12 +25,14 @@ from kbstore.domain.events import (
     PageMergedAway,
     PageMoved,
     PageRestored,
+    PinEvent,
     PinRemoved,
     PinSet,
     ReplacedRange,
     TextRef,
 )
 from projections.read.event_rows import EventRow
+from projections.read.notes import known_stamps
 from projections.read.pages import shown_time
 from projections.read.pins import known_audience
 from projections.read.rows import is_readable, last_row, readable_row
@@ -50,7 +53,7 @@ def event_view(snapshot: Snapshot, row: EventRow) -> EventView:
         page_id=row.page_id,
         note_id=row.note_id,
         ref=None if page is None else place_of(snapshot, page).ref,
-        version=row.version,
+        version=None if isinstance(row.event, NoteEvent | PinEvent) else row.version,
         at=shown_time(row.committed_at),
         actor=row.actor,
         data=_facts(snapshot, row),
@@ -81,11 +84,11 @@ def _other_facts(snapshot: Snapshot, event: Event) -> Facts:
         case NoteAdded():
             return {
                 "text": snapshot.texts.text(event.text),
-                "scope": _stamps(snapshot, event.stamps),
+                "scope": [*known_stamps(snapshot, event.stamps)],
                 "when": event.when,
             }
         case NoteRestamped():
-            return {"scope": _stamps(snapshot, event.stamps)}
+            return {"scope": [*known_stamps(snapshot, event.stamps)]}
         case NoteMoved():
             return {"page": _page(snapshot, event.page_id)}
         case PinSet():
@@ -171,7 +174,3 @@ def _range(replaced: ReplacedRange) -> Json:
         "startCol": replaced.start_col,
         "endCol": replaced.end_col,
     }
-
-
-def _stamps(snapshot: Snapshot, stamps: tuple[str, ...]) -> list[Json]:
-    return [stamp for stamp in stamps if snapshot.access.can_read(stamp)]

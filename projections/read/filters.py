@@ -8,6 +8,7 @@ auditors. The parameters come from `Snapshot.filters`.
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
+    FromClause,
     Integer,
     Table,
     and_,
@@ -43,13 +44,12 @@ def owned_scope(scope: ColumnElement[str]) -> ColumnElement[bool]:
 
 def page_is_readable(scope_then: ColumnElement[str]) -> ColumnElement[bool]:
     """Whether a page shows; the query joins `pages`, which knows where it stands now."""
-    return and_(
-        scope_is_readable(scope_then),
-        or_(
-            and_(pages.c.ended_at.is_(None), scope_is_readable(pages.c.scope)),
-            and_(
-                pages.c.ended_at.is_not(None),
-                owned_scope(pages.c.scope),
-            ),
-        ),
+    return and_(scope_is_readable(scope_then), shows_now(pages))
+
+
+def shows_now(page: FromClause) -> ColumnElement[bool]:
+    """Whether a page shows where it stands now, or last stood; `page` is `pages` or an alias."""
+    return or_(
+        and_(page.c.ended_at.is_(None), scope_is_readable(page.c.scope)),
+        and_(page.c.ended_at.is_not(None), owned_scope(page.c.scope)),
     )

@@ -7,30 +7,19 @@ from msgspec import UNSET
 from kbstore.domain.events import (
     Event,
     PageAbsorbed,
-    PageCreated,
-    PageDeleted,
     PageEdited,
     PageMergedAway,
     PageMoved,
     PageRestored,
 )
-from projections.read.event_rows import EventRow, stretch_of_page
+from projections.read.event_rows import EventRow, stretch_of_history
+from projections.read.messages import shown_messages
 from projections.read.pages import shown_time
 from projections.read.refs import standing
 from projections.read.rows import is_readable, last_row
 from projections.read.slices import Slice
 from projections.snapshot import Snapshot
 from projections.views import HistoryEntry
-
-_PageEvent = (
-    PageAbsorbed
-    | PageCreated
-    | PageDeleted
-    | PageEdited
-    | PageMergedAway
-    | PageMoved
-    | PageRestored
-)
 
 
 def history(
@@ -51,12 +40,13 @@ def history(
     if row is None or not is_readable(snapshot, row):
         standing(snapshot, page_id)
         return Slice(items=(), after=None)
-    stretch = stretch_of_page(snapshot, page_id, after, limit, newest_first=newest_first)
-    entries = tuple(_entry(row) for row in stretch.rows if isinstance(row.event, _PageEvent))
+    stretch = stretch_of_history(snapshot, page_id, after, limit, newest_first=newest_first)
+    messages = shown_messages(snapshot, {row.revision for row in stretch.rows})
+    entries = tuple(_entry(row, messages.get(row.revision)) for row in stretch.rows)
     return Slice(items=entries, after=stretch.after)
 
 
-def _entry(row: EventRow) -> HistoryEntry:
+def _entry(row: EventRow, message: str | None) -> HistoryEntry:
     event = row.event
     restored = event.restored_version if isinstance(event, PageEdited | PageRestored) else None
     return HistoryEntry(
@@ -66,6 +56,7 @@ def _entry(row: EventRow) -> HistoryEntry:
         type=event.topic,
         at=shown_time(row.committed_at),
         actor=row.actor,
+        message=message,
         changed=changed_by(event),
         restored_version=restored,
     )

@@ -1,22 +1,25 @@
 """Notes of a page, oldest first, and single notes.
 
-A note shows where its page shows and at least one of its stamps is readable, those it had at
-the revision and those it has now. A removed note shows, at revisions before, to owners of its
-page's scope and auditors.
+A note shows where its page shows and at least one of its stamps is readable: the page and the
+stamps it had at the revision, and those it has now. A removed note shows, at revisions before,
+to auditors and to those owners of its last page's scope who can read one of its last stamps.
+What is changed of the other stamps does not show, neither as an update nor as a version.
 """
 
 from collections.abc import Iterable
 from typing import cast
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
-    Text,
     and_,
     bindparam,
     exists,
     func,
+    literal,
     or_,
     select,
 )
@@ -24,7 +27,7 @@ from sqlalchemy import (
 from kbstore.errors import NotFoundError
 from kbstore.store.statements import Row, Statement
 from projections.intervals import is_current, of_kb
-from projections.read.filters import at_revision, owned_scope
+from projections.read.filters import at_revision, owned_scope, shows_now
 from projections.read.pages import shown_time
 from projections.read.refs import standing
 from projections.read.rows import PageRow, readable_row
@@ -32,8 +35,11 @@ from projections.read.slices import Slice, stale_key
 from projections.read.standing import place_of
 from projections.rows import decode_scopes
 from projections.snapshot import Snapshot
-from projections.tables import note_heads, note_stamps, notes
+from projections.tables import note_heads, note_stamps, notes, pages
 from projections.views import NoteView
+
+_CHANGES_FOLLOWED_MAX = 500
+_PAGE_NOW = pages.alias("page_now")
 
 STAMPS: BindParameter[str] = bindparam("stamps", expanding=True)
 """The readable ones among the stamps of the notes in question, from `readable_stamps`: stamps
@@ -50,22 +56,54 @@ def stamped(note_id: ColumnElement[bytes], *when: ColumnElement[bool]) -> Column
     )
 
 
-def shows_today(
-    note_id: ColumnElement[bytes], page_scope: ColumnElement[str]
-) -> ColumnElement[bool]:
-    """Whether today's stamps are readable, or the note was removed and the caller may see
-    what has ended in the scope where its page stands today."""
-    removed = exists().where(
-        of_kb(note_heads), note_heads.c.note_id == note_id, note_heads.c.removed_at.is_not(None)
+def shows_today(note_id: ColumnElement[bytes]) -> ColumnElement[bool]:
+    """Whether the page where a note is today shows, with one of its stamps; of a removed note,
+    whether the caller may see what has ended where it last was, under one of its last stamps."""
+    head = note_heads.c
+    kept = and_(
+        head.removed_at.is_(None),
+        shows_now(_PAGE_NOW),
+        stamped(head.note_id, is_current(note_stamps)),
     )
-    return or_(stamped(note_id, is_current(note_stamps)), and_(owned_scope(page_scope), removed))
+    removed = and_(
+        head.removed_at.is_not(None),
+        owned_scope(_PAGE_NOW.c.scope),
+        stamped(head.note_id, note_stamps.c.to_revision == head.removed_at, _is_last_stamp()),
+    )
+    return exists().where(
+        of_kb(note_heads),
+        head.note_id == note_id,
+        _PAGE_NOW.c.kb_id == head.kb_id,
+        _PAGE_NOW.c.generation == head.generation,
+        _PAGE_NOW.c.page_id == head.page_id,
+        or_(kept, removed),
+    )
 
 
-def note_is_readable(
-    note_id: ColumnElement[bytes], page_scope: ColumnElement[str]
-) -> ColumnElement[bool]:
+def _is_last_stamp() -> ColumnElement[bool]:
+    """Whether a row of `note_stamps` is among the stamps of the note's last row: the commit
+    that removes a note may have taken others from it just before."""
+    last = notes.alias("last_row")
+    stamps = (
+        select(literal(",").concat(func.substr(last.c.stamps, 2)))
+        .where(
+            last.c.kb_id == note_stamps.c.kb_id,
+            last.c.generation == note_stamps.c.generation,
+            last.c.note_id == note_stamps.c.note_id,
+        )
+        .order_by(last.c.from_revision.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    # The column is a JSON array, and no address has a comma.
+    escaped = func.replace(func.replace(note_stamps.c.scope, "\\", "\\\\"), '"', '\\"')
+    listed = literal(',"').concat(escaped).concat('"')
+    return func.replace(stamps, listed, "") != stamps
+
+
+def note_is_readable(note_id: ColumnElement[bytes]) -> ColumnElement[bool]:
     """Whether a note of the revision shows, on a page that does."""
-    return and_(stamped(note_id, at_revision(note_stamps)), shows_today(note_id, page_scope))
+    return and_(stamped(note_id, at_revision(note_stamps)), shows_today(note_id))
 
 
 _NOTES = select(
@@ -83,7 +121,7 @@ _NOTES = select(
 ).where(
     of_kb(notes),
     at_revision(notes),
-    note_is_readable(notes.c.note_id, bindparam("page_scope", type_=Text)),
+    note_is_readable(notes.c.note_id),
 )
 _OF_PAGE = Statement(
     _NOTES.where(
@@ -118,6 +156,16 @@ _PAGE_OF_NOTE = Statement(
         of_kb(notes), notes.c.note_id == bindparam("note_id"), at_revision(notes)
     )
 )
+_CHANGES = Statement(
+    select(notes.c.page_id, notes.c.stamps, notes.c.version, notes.c.updated_at, notes.c.updated_by)
+    .where(
+        of_kb(notes),
+        notes.c.note_id == bindparam("note_id"),
+        notes.c.from_revision <= bindparam("revision"),
+    )
+    .order_by(notes.c.from_revision.desc())
+    .limit(_CHANGES_FOLLOWED_MAX)
+)
 _ADDED = Statement(
     select(notes.c.added_position)
     .where(of_kb(notes), notes.c.note_id == bindparam("note_id"))
@@ -144,7 +192,6 @@ def notes_of_page(
     rows = snapshot.all(
         _OF_PAGE,
         page_id=page_id.bytes,
-        page_scope=page.scope_now,
         after=position,
         limit=limit + 1,
         stamps=readable_stamps(snapshot, snapshot.all(_STAMPS_ON_PAGE, page_id=page_id.bytes)),
@@ -162,7 +209,6 @@ def note(snapshot: Snapshot, note_id: UUID) -> NoteView:
         row = snapshot.one(
             _ONE,
             note_id=note_id.bytes,
-            page_scope=page.scope_now,
             stamps=readable_stamps(snapshot, snapshot.all(_STAMPS_OF_NOTE, note_id=note_id.bytes)),
             **snapshot.filters,
         )
@@ -177,21 +223,56 @@ def readable_stamps(snapshot: Snapshot, rows: Iterable[Row]) -> list[str]:
     return [scope for row in rows if can_read(scope := cast(str, row[0]))]
 
 
+def known_stamps(snapshot: Snapshot, stamps: Iterable[str]) -> tuple[str, ...]:
+    """The stamps that the caller can read, in their order."""
+    return tuple(stamp for stamp in stamps if snapshot.access.can_read(stamp))
+
+
 def _view(snapshot: Snapshot, page: PageRow, row: Row) -> NoteView:
     note_id, _, text, stamps, when, version, created_at, created_by, updated_at, updated_by, _ = (
         cast(tuple[bytes, bytes, str, str, str | None, int, int, str, int, str, int], row)
     )
-    can_read = snapshot.access.can_read
+    since = _look(snapshot, (page.page_id.bytes, stamps, version, updated_at, updated_by))
+    if version > 1:
+        since = _since_it_looks_so(snapshot, note_id)
     return NoteView(
         id=UUID(bytes=note_id),
         page=page.page_id,
         ref=place_of(snapshot, page).ref,
         text=text,
-        scope=tuple(stamp for stamp in decode_scopes(stamps) if can_read(stamp)),
+        scope=since.stamps,
         when=when,
-        version=version,
+        version=since.version,
         created_at=shown_time(created_at),
         created_by=created_by,
-        updated_at=shown_time(updated_at),
-        updated_by=updated_by,
+        updated_at=shown_time(since.updated_at),
+        updated_by=since.updated_by,
+    )
+
+
+class _Look(Struct, frozen=True):
+    """A note as the reader knows it, since when and by whom; `version` counts his looks."""
+
+    page_id: bytes
+    stamps: tuple[str, ...]
+    version: int
+    updated_at: int
+    updated_by: str
+
+
+def _since_it_looks_so(snapshot: Snapshot, note_id: bytes) -> _Look:
+    """The note at the revision, as if what the reader does not see of its changes was not."""
+    rows = snapshot.all(_CHANGES, note_id=note_id)
+    looks = [_look(snapshot, row) for row in reversed(rows)]
+    shown = looks[0]
+    for look in looks[1:]:
+        if (look.page_id, look.stamps) != (shown.page_id, shown.stamps):
+            shown = replace(look, version=shown.version + 1)
+    return shown
+
+
+def _look(snapshot: Snapshot, row: Row) -> _Look:
+    page_id, stamps, version, updated_at, updated_by = cast(tuple[bytes, str, int, int, str], row)
+    return _Look(
+        page_id, known_stamps(snapshot, decode_scopes(stamps)), version, updated_at, updated_by
     )

@@ -18,7 +18,7 @@ from kbstore.limits import NESTING_LEVELS_MAX
 from kbstore.store.statements import Statement
 from projections.intervals import of_kb
 from projections.read.declared import declared_by_id, way_down
-from projections.read.rows import last_child_id, last_row, readable_row, row_of
+from projections.read.rows import children_before, last_row, readable_row, row_of
 from projections.read.standing import Standing, place_of
 from projections.snapshot import Snapshot
 from projections.tables import activity
@@ -91,7 +91,7 @@ def page_not_found(given: str, **details: str | None) -> NotFoundError:
 
 
 def _last_at(snapshot: Snapshot, scope: str, keys: KeyPath) -> UUID | None:
-    """The page that last stood at a place, wherever it is now.
+    """The page that last stood at a place as far as this reader may know, wherever it is now.
 
     Follows identities down: where `a/b` was asked and `a` has moved, `b` is still below it.
     None as soon as a level never was, or was not for this reader to see.
@@ -103,8 +103,9 @@ def _last_at(snapshot: Snapshot, scope: str, keys: KeyPath) -> UUID | None:
         return None
     here = way[0].page_id
     for key in keys:
-        below = last_child_id(snapshot, here, key)
-        if below is None or not _is_known(snapshot, below):
+        occupants = children_before(snapshot, here, key)
+        below = next((each for each in occupants if _is_known(snapshot, each)), None)
+        if below is None:
             return None
         here = below
     return here

@@ -9,15 +9,18 @@ from typing import cast
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import and_, bindparam, select
+from msgspec.structs import replace
+from sqlalchemy import and_, bindparam, func, or_, select
 
 from kbstore.ids import id_from_bytes
 from kbstore.store.statements import Row, Statement
 from kbstore.text.normalise import fold_key
 from projections.intervals import is_current, of_kb
-from projections.read.filters import at_revision
+from projections.read.filters import at_revision, page_is_readable, scope_is_readable
 from projections.snapshot import Snapshot
 from projections.tables import page_versions, pages
+
+_OCCUPANTS_MAX = 100
 
 V, P = page_versions.c, pages.c
 
@@ -81,34 +84,46 @@ _ENDED_BEFORE = Statement(
         V.to_revision.desc(), V.ended_by.desc()
     )
 )
+_KNOWN_BEFORE = _PAGES.where(
+    V.page_id == bindparam("page_id"), V.from_revision <= bindparam("revision")
+)
 _VERSION_ROW = Statement(
-    _PAGES.where(
-        V.page_id == bindparam("page_id"),
-        V.version == bindparam("version"),
-        V.from_revision <= bindparam("revision"),
-    )
     # A page that follows an ancestor elsewhere has further rows of the same version.
+    _KNOWN_BEFORE.where(V.version == bindparam("version"), page_is_readable(V.scope))
     .order_by(V.from_revision)
+    .limit(1)
+)
+_UP_TO_VERSION = Statement(
+    _KNOWN_BEFORE.where(V.version <= bindparam("version"))
+    .order_by(V.version.desc(), V.to_revision.desc(), V.ended_by.desc())
     .limit(1)
 )
 _SCOPE_PAGE = Statement(
     _PAGES.where(V.scope == bindparam("scope"), V.parent_id.is_(None), AT_REVISION).limit(1)
 )
-_CHILD = (
-    select(*PAGE_COLUMNS)
-    .select_from(PAGES_AND_VERSIONS)
-    .where(
-        OF_GENERATION,
-        V.parent_id == bindparam("parent_id"),
-        V.key_fold == bindparam("key_fold"),
-    )
+_IS_CHILD = (
+    OF_GENERATION,
+    V.parent_id == bindparam("parent_id"),
+    V.key_fold == bindparam("key_fold"),
 )
+_CHILD = select(*PAGE_COLUMNS).select_from(PAGES_AND_VERSIONS).where(*_IS_CHILD)
 _CHILD_AT = Statement(_CHILD.where(AT_REVISION).limit(1))
 _CHILD_NOW = Statement(_CHILD.where(is_current(page_versions)).limit(1))
-_CHILD_BEFORE = Statement(
-    _CHILD.where(V.from_revision <= bindparam("revision"))
-    .order_by(V.to_revision.desc(), V.from_revision.desc(), V.version.desc())
-    .limit(1)
+_CHILDREN_BEFORE = Statement(
+    select(V.page_id)
+    .select_from(PAGES_AND_VERSIONS)
+    .where(
+        *_IS_CHILD,
+        V.from_revision <= bindparam("revision"),
+        or_(
+            page_is_readable(V.scope),
+            # A merged page is told of where the page that took over is.
+            and_(P.ended_how == "merged", scope_is_readable(V.scope), scope_is_readable(P.scope)),
+        ),
+    )
+    .group_by(V.page_id)
+    .order_by(func.max(V.to_revision).desc(), func.max(V.from_revision).desc(), V.page_id.desc())
+    .limit(_OCCUPANTS_MAX)
 )
 
 
@@ -161,10 +176,20 @@ def readable_row(snapshot: Snapshot, page_id: UUID) -> PageRow | None:
 
 
 def row_of_version(snapshot: Snapshot, page_id: UUID, version: int) -> PageRow | None:
-    """The page as this version left it, where the version exists and the caller may read it."""
-    row = snapshot.one(_VERSION_ROW, page_id=page_id.bytes, version=version)
-    found = None if row is None else page_row(row)
-    return found if found is not None and is_readable(snapshot, found) else None
+    """The page as this version left it, where the version exists and the caller may read it in
+    one of the scopes it stood in. A version that ended the page left it as it was before."""
+    row = snapshot.one(_VERSION_ROW, page_id=page_id.bytes, version=version, **snapshot.filters)
+    return page_row(row) if row is not None else _ended_row(snapshot, page_id, version)
+
+
+def _ended_row(snapshot: Snapshot, page_id: UUID, version: int) -> PageRow | None:
+    """What a version ended that has no row of its own, where the caller may read that."""
+    row = snapshot.one(_UP_TO_VERSION, page_id=page_id.bytes, version=version)
+    if row is None:
+        return None
+    found = page_row(row)
+    ended = found.version == version - 1 and found.to_revision <= snapshot.revision
+    return replace(found, version=version) if ended and is_readable(snapshot, found) else None
 
 
 def scope_page_row(snapshot: Snapshot, scope: str) -> PageRow | None:
@@ -179,14 +204,16 @@ def child_row(snapshot: Snapshot, parent_id: UUID, key: str) -> PageRow | None:
     return _readable(snapshot, row)
 
 
-def last_child_id(snapshot: Snapshot, parent_id: UUID, key: str) -> UUID | None:
-    """The page that last stood at this place up to the revision, where that row is readable."""
-    row = snapshot.one(_CHILD_BEFORE, parent_id=parent_id.bytes, key_fold=fold_key(key))
-    if row is None:
-        return None
-    found = page_row(row)
-    readable = snapshot.access.is_auditor or found.scope in snapshot.access.readable
-    return found.page_id if readable else None
+def children_before(snapshot: Snapshot, parent_id: UUID, key: str) -> list[UUID]:
+    """The pages that stood at this place up to the revision, the last one first, as far as the
+    scope they had there and the one they have or last had are readable."""
+    rows = snapshot.all(
+        _CHILDREN_BEFORE,
+        parent_id=parent_id.bytes,
+        key_fold=fold_key(key),
+        **snapshot.filters,
+    )
+    return [id_from_bytes(cast(bytes, row[0])) for row in rows]
 
 
 def _readable(snapshot: Snapshot, row: Row | None) -> PageRow | None:

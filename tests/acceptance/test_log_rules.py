@@ -260,6 +260,7 @@ def test_a_line_that_does_not_fit_the_pages_stops_the_import_there(tmp_path: Pat
             "IMPORT_INVALID",
             {"line": 2, "reason": "file"},
         )
+        assert error["message"].endswith("; the lines before it are in the store")
         assert messages(database) == [f"declare {SCOPE}", "line 1"]
     with open_pages(database, SLUG, SCOPE) as pages:
         assert set(pages.ids()) == {"a"}

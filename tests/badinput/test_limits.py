@@ -29,6 +29,7 @@ ELSEWHERE = {
     "SLUG_CODE_POINTS_MAX": "the command line",
     "PRINCIPAL_CODE_POINTS_MAX": "the command line",
     "IMPORT_OPERATIONS_PER_LINE_MAX": "imports",
+    "IMPORT_PAGES_PER_LINE_MAX": "imports",
     "IMPORT_LINE_BYTES_MAX": "imports",
     "IMPORT_INFLATED_BYTES_MAX": "imports",
     "IDEMPOTENCY_KEPT_HOURS_MIN": "time",

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from tests.asking import Ask, Client, Page
+from kbstore.limits import PAGES_PER_OPERATION_MAX
+from tests.asking import Ask, Client, Committed, Page
 from tests.field.doors import Door, both_doors
 from tests.knowledge import SCOPE, TEAM, VAULT, KnowledgeBase
 
@@ -113,6 +114,26 @@ def test_a_commit_that_deletes_several_subtrees_is_one_deletion(
     assert len(ana.deletions()) == 6
     ana.restore(child.id, 2, deletion=deletion)
     assert ana.deletions() == []
+    kb.check_tree()
+
+
+def test_a_commit_deletes_no_more_than_its_deletion_brings_back(
+    kb: KnowledgeBase, ana: Client
+) -> None:
+    tops = [ana.made(f"top{number}") for number in range(2)]
+    most = PAGES_PER_OPERATION_MAX
+    for top, below in zip(tops, (most // 2, most - most // 2 - 1), strict=True):
+        create = {"op": "create", "scope": SCOPE, "name": "Child", "parent": top.id}
+        assert ana.commit(*[create] * below).status == 201
+    delete = [
+        {"op": "delete", "page": top.id, "expectedVersion": "any", "subtree": True} for top in tops
+    ]
+    with kb.nothing_written():
+        refusal = ana.commit(*delete).refused(422, "TOO_MANY_PAGES")
+    assert refusal.details == {"maximum": most, "operation": 1}
+    assert ana.delete(ana.children(tops[1].id)[0].id, 1).status == 200
+    deletion = ana.commit(*delete).read(Committed).revision
+    assert ana.restore(tops[0].id, deletion=deletion).status == 200
     kb.check_tree()
 
 

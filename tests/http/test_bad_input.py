@@ -56,7 +56,7 @@ def nothing_is_written(owner: httpx.Client) -> Iterator[None]:
         (b'{"scope": "org:acme", "name": "A", "key": ".."}', 422, "VALIDATION_ERROR"),
         (b'{"scope": "org:acme", "name": "A", "parent": "x"}', 422, "VALIDATION_ERROR"),
         (b'{"scope": "org:nowhere", "name": "A"}', 404, "NOT_FOUND"),
-        (b'{"scope": "nonsense", "name": "A"}', 404, "NOT_FOUND"),
+        (b'{"scope": "nonsense", "name": "A"}', 422, "VALIDATION_ERROR"),
     ],
     ids=lambda value: repr(value[:40]) if isinstance(value, bytes) else None,
 )

@@ -134,6 +134,34 @@ def test_a_dry_run_shows_its_events_and_writes_none(owner: httpx.Client) -> None
     assert owner.get(f"/pages/{page['id']}").status_code == 200
 
 
+def test_a_dry_run_shows_of_a_pin_what_its_caller_knows(world: World, owner: httpx.Client) -> None:
+    """A merge takes the pins along; what only hidden scopes gain is no event to him."""
+    both = world.client("org:acme", "org:other", principal="user:bea")
+    page, into, empty = (create(owner, name, key=name) for name in ("page", "into", "empty"))
+    pins = f"/pages/{page['id']}/pins/list"
+    assert both.put(pins, json={"audience": ["org:other"]}).status_code == 201
+    owner.put(f"/pages/{into['id']}/pins/list", json={"audience": ["org:acme"]})
+
+    def planned(client: httpx.Client, *before: Json, into: str) -> list[Json]:
+        merge = {"op": "merge", "page": page["id"], "into": into, "expectedVersion": "any"}
+        answer = commit(client, *before, merge, dryRun=True)
+        assert answer.status_code == 200, answer.text
+        return [event for event in answer.json()["events"] if event["type"] == "pin.set"]
+
+    assert planned(owner, into=into["id"]) == []
+    assert planned(owner, into=empty["id"]) == []
+    assert len(planned(both, into=into["id"])) == 1
+    # He sees his own change, and no other after it; nor how often the pin has changed.
+    pin = {"op": "pin", "page": empty["id"], "kind": "list", "audience": ["org:acme"]}
+    (own,) = planned(owner, pin, into=empty["id"])
+    assert (own["pageId"], own["version"]) == (empty["id"], None)
+    # The event is hidden in the commit as well.
+    merge = {"op": "merge", "page": page["id"], "into": into["id"], "expectedVersion": "any"}
+    made = commit(both, merge)
+    events = owner.get(made.url.join(made.headers["location"])).json()["commit"]["events"]
+    assert "pin.set" not in [event["type"] for event in events]
+
+
 def test_a_dry_run_meets_the_same_refusals(owner: httpx.Client) -> None:
     create(owner, "A", key="a")
     taken = {"op": "create", "scope": "org:acme", "name": "B", "key": "a"}

@@ -74,3 +74,24 @@ def test_a_stale_move_and_delete_are_told_the_state(owner: httpx.Client) -> None
         assert details_of(refused)["currentVersion"] == 2
         assert "+two" in details_of(refused)["diff"]
         assert "merged" not in details_of(refused)
+
+
+def test_a_conflict_on_a_deleted_page_tells_where_it_was(owner: httpx.Client) -> None:
+    page = create(owner, "A", key="a", body="one\n")
+    deleted = owner.delete(f"/pages/{page['id']}", headers=if_match(page)).json()
+    refused = owner.post(
+        f"/pages/{page['id']}/restore", json={"version": 1}, headers=if_match(page)
+    )
+    assert (refused.status_code, code_of(refused)) == (409, "VERSION_CONFLICT")
+    details = details_of(refused)
+    assert (details["ref"], details["updatedBy"]) == ("org:acme#a", "user:ann")
+    assert details["currentRevision"] == deleted["revision"]
+
+
+def test_a_conflict_names_the_changed_description(owner: httpx.Client) -> None:
+    page = create(owner, "A", body="one\n", description="before")
+    owner.patch(f"/pages/{page['id']}", json={"description": "after"}, headers=if_match(page))
+    refused = owner.patch(f"/pages/{page['id']}", json={"name": "B"}, headers=if_match(page))
+    details = details_of(refused)
+    assert details["diff"] == ""
+    assert details["changes"] == {"description": {"before": "before", "after": "after"}}

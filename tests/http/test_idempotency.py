@@ -46,6 +46,40 @@ def test_a_replay_shows_the_revision_of_the_first_try(owner: httpx.Client) -> No
     assert again.json() == first.json()
 
 
+def test_a_replay_names_no_renamed_child_that_is_hidden_by_now(
+    world: World, owner: httpx.Client
+) -> None:
+    into, page = create(owner, "Into", key="into"), create(owner, "Page", key="page")
+    for parent in (into, page):
+        for key in ("faq", "terms"):
+            create(owner, key, key=key, parent=parent["id"])
+
+    def merge() -> httpx.Response:
+        return owner.post(
+            f"/pages/{page['id']}/merge",
+            json={"into": into["id"], "onKeyCollision": "rename"},
+            headers=keyed("k1", **{"If-Match": "*"}),
+        )
+
+    faq, terms = sorted(merge().json()["renamed"], key=lambda renamed: str(renamed["before"]))
+    assert (faq["after"], terms["after"]) == ("faq-2", "terms-2")
+    both = world.client("org:acme", "org:other", principal="user:bea")
+
+    def hide(page_id: str) -> None:
+        moved = both.post(
+            f"/pages/{page_id}/move", json={"scope": "org:other"}, headers={"If-Match": "*"}
+        )
+        assert moved.status_code == 200, moved.text
+
+    hide(faq["page"])
+    again = merge()
+    assert again.headers["idempotency-replayed"] == "true"
+    assert again.json()["renamed"] == [terms]
+    hide(into["id"])
+    gone = merge().json()
+    assert (gone["page"], "renamed" in gone) == (None, False)
+
+
 def test_the_expected_version_and_the_name_of_the_kb_may_differ(
     world: World, owner: httpx.Client
 ) -> None:

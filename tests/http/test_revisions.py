@@ -2,12 +2,16 @@
 
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.http.world import World, code_of, create, details_of, if_match
+from api.wiring import build_services, open_database
+from kbstore.clock import format_time
+from tests.http.world import World, code_of, create, details_of, if_match, serve
 
 
 def edit(owner: httpx.Client, page_id: str, name: str) -> int:
@@ -62,6 +66,37 @@ def test_a_time_names_the_last_revision_up_to_it(owner: httpx.Client) -> None:
     far = datetime.fromisoformat(first["committedAt"]).astimezone(UTC) + timedelta(hours=14)
     shifted = far.replace(tzinfo=None).isoformat(timespec="microseconds") + "+14:00"
     assert owner.get(f"/pages/{page['id']}", params={"asOf": shifted}).json()["page"] == page
+
+
+def test_the_times_of_the_store_have_come_whatever_the_clock_says(tmp_path: Path) -> None:
+    """A clock that is set back keeps commits at the time of the last one."""
+    clock = SettableClock(1_772_359_200_000_000)
+    services = build_services(open_database(f"sqlite:///{tmp_path / 'kb.sqlite'}"), clock)
+    try:
+        with serve(services) as url, closing(World(services, url)) as world:
+            owner = world.client("org:acme")
+            page = create(owner, "One")
+            clock.micros -= 3_600_000_000
+            head = owner.get("/revisions/active").json()
+            as_of = {"asOf": head["committedAt"]}
+            read = owner.get(f"/pages/{page['id']}", params=as_of)
+            assert read.json() == {"revision": head["revision"], "final": False, "page": page}
+            assert owner.get(f"/pages/{page['id']}/children", params=as_of).status_code == 200
+            at = owner.get("/revisions/at", params={"time": head["committedAt"]})
+            assert at.json() == {**head, "final": False}
+            later = format_time(clock.micros + 3_600_000_001)
+            refused = owner.get(f"/pages/{page['id']}", params={"asOf": later})
+            assert details_of(refused) == {"field": "asOf", "reason": "future"}
+    finally:
+        services.close()
+
+
+class SettableClock:
+    def __init__(self, micros: int) -> None:
+        self.micros = micros
+
+    def now(self) -> int:
+        return self.micros
 
 
 def test_an_answer_at_the_head_is_not_final(owner: httpx.Client) -> None:

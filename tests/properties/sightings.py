@@ -2,7 +2,7 @@
 
 Filled event by event from the model. A reader may know a word when some page carried it in a
 scope he can read today, and he can read where that page is now; of a note, one of its stamps
-then and now as well. What ended is for owners of its last scope and auditors.
+then and now as well, and where its own page is now. What ended is for owners of its last scope and auditors.
 """
 
 import re
@@ -152,9 +152,11 @@ class Sightings:
         note = self._note(place.note_id)
         if not any(access.can_read(stamp) for stamp in place.stamps):
             return False
-        if note.removed:
-            return access.can_read_deleted(page.scope)
-        return any(access.can_read(stamp) for stamp in note.stamps)
+        if not any(access.can_read(stamp) for stamp in note.stamps):
+            return False
+        page = self._page(note.page_id)
+        ended = note.removed or not page.is_live
+        return (access.can_read_deleted if ended else access.can_read)(page.scope)
 
     def _page(self, page_id: UUID) -> PageState:
         page = self._model.page(page_id)

@@ -101,6 +101,31 @@ def test_an_auditor_reads_everything_and_writes_nothing() -> None:
         auditor.require(Role.CONTRIBUTOR, "org:acme", "Adding a note")
 
 
+def test_a_refusal_tells_an_auditor_what_he_has() -> None:
+    with pytest.raises(RoleTooWeakError) as refused:
+        access(grants=AUDITOR).require(Role.EDITOR, "org:acme", "Editing a page")
+    assert refused.value.message == (
+        'Editing a page needs editor on "org:acme"; this run only audits there.'
+    )
+    assert refused.value.details["actual"] == "auditor"
+    # Reading is all he may do, and no role says so.
+    with pytest.raises(RoleTooWeakError):
+        access(grants=AUDITOR).require(Role.VIEWER, "org:acme", "Watching a page")
+    with pytest.raises(RoleTooWeakError) as refused:
+        access("org:acme", grants=AUDITOR).require(Role.EDITOR, "team:acme:ops", "Editing a page")
+    assert refused.value.details["actual"] == "viewer"
+    assert access("org:acme").standing("org:beta") == "none"
+
+
+def test_an_audience_shows_to_who_reads_or_holds_it() -> None:
+    member = access("org:acme")
+    assert member.knows_audience("org:acme")
+    assert member.knows_audience("team:acme:ops")
+    assert not member.knows_audience("org:beta")
+    assert access("gone:scope").knows_audience("gone:scope")
+    assert access(grants=AUDITOR).knows_audience("never:seen")
+
+
 def test_an_auditor_keeps_the_roles_he_has() -> None:
     assert access("team:acme:ops", grants=AUDITOR).role("team:acme:ops") is Role.EDITOR
     assert access("user:boss", grants=AUDITOR).owned == {"org:acme", "org:beta"}

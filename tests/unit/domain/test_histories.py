@@ -158,7 +158,7 @@ def needed(command: PageOperation, story: Story, held: frozenset[str]) -> Needs:
 def needed_to_restore(store: MemoryStore, page_id: UUID, home: str) -> Needs:
     current = store.page(page_id)
     if current is None or current.is_live:
-        return [(3, home)]
+        return [(4, home)]
     above = None if current.parent_id is None else store.page(current.parent_id)
     # The parent may have gone to another scope since.
     return [(4, home), *([(2, above.scope)] if above is not None and above.is_live else [])]

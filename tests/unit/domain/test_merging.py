@@ -1,5 +1,8 @@
 """Merging one page into another."""
 
+from collections.abc import Callable
+from uuid import UUID
+
 import pytest
 
 from kbstore.domain.commands import (
@@ -7,7 +10,10 @@ from kbstore.domain.commands import (
     DeletePage,
     EditPage,
     MergePage,
+    MovePage,
+    PageOperation,
     RemoveNote,
+    RestorePage,
     SetPin,
 )
 from kbstore.domain.events import (
@@ -25,6 +31,7 @@ from kbstore.errors import (
     NestingTooDeepError,
     NotFoundError,
     PageDeclaredError,
+    ParentNotFoundError,
     RoleTooWeakError,
     ScopePageError,
     TooManyPagesError,
@@ -33,7 +40,12 @@ from kbstore.errors import (
     WouldCreateCycleError,
 )
 from kbstore.ids import declared_page_id, pin_id
-from kbstore.limits import KEY_CODE_POINTS_MAX, NESTING_LEVELS_MAX, PAGES_PER_OPERATION_MAX
+from kbstore.limits import (
+    KEY_CODE_POINTS_MAX,
+    NESTING_LEVELS_MAX,
+    PAGES_PER_OPERATION_MAX,
+    PIN_AUDIENCE_MAX,
+)
 from kbstore.testing import KB, SCOPE, body, given, note_text, nth_id, page, text
 
 SCOPE_PAGE = declared_page_id(KB, SCOPE, (), 0)
@@ -347,19 +359,41 @@ def test_500_notes_move_and_no_more() -> None:
     story.when(MergePage(page="$0", into="$1")).then_refused(TooManyPagesError)
 
 
-def test_pins_together_keep_the_limit_of_an_audience() -> None:
-    many = [f"team:acme:{number}" for number in range(51)]
+def test_pins_together_may_have_more_audiences_than_one_request_gives() -> None:
+    many = tuple(f"team:acme:{number}" for number in range(PIN_AUDIENCE_MAX))
     story = given(
         page("A"),
         page("B"),
-        SetPin(page="$0", kind="page", audience=tuple(many[:50])),
-        SetPin(page="$1", kind="page", audience=tuple(many[49:50])),
+        SetPin(page="$0", kind="page", audience=many),
+        SetPin(page="$1", kind="page", audience=("vault:acme",)),
     )
-    assert story.when(MergePage(page="$0", into="$1")).events
-    story = story.after(SetPin(page="$1", kind="page", audience=tuple(many[50:])))
-    story.when(MergePage(page="$0", into="$1")).then_refused(
-        ValidationError, field="audience", reason="tooMany"
+    after = story.when(MergePage(page="$0", into="$1"), held=[SCOPE]).story
+    pin = after.store.pin(pin_id(story.id(1), "page"))
+    assert pin is not None
+    assert set(pin.audience) == {*many, "vault:acme"}
+
+
+def test_where_a_page_went_shows_to_who_could_read_it() -> None:
+    story = given(
+        page("Secret", scope="vault:acme"), page("B"), page("C"), MergePage(page="$0", into="$1")
     )
+    into = str(story.id(1))
+    missing = nth_id(999)
+    commands: tuple[Callable[[UUID], PageOperation], ...] = (
+        lambda gone: EditPage(page=gone, name=text("x")),
+        lambda gone: MergePage(page="$2", into=gone),
+        lambda gone: MergePage(page=gone, into="$2"),
+        lambda gone: RestorePage(page=gone),
+    )
+    for command in commands:
+        hidden = story.when(command(story.id(0)), held=[SCOPE]).then_refused(NotFoundError)
+        absent = story.when(command(missing), held=[SCOPE]).then_refused(NotFoundError)
+        assert hidden.details == absent.details == {}
+        story.when(command(story.id(0))).then_refused(NotFoundError, mergedInto=into)
+    for below in (page("D", parent=story.id(0)), MovePage(page="$2", parent=story.id(0))):
+        refusal = story.when(below, held=[SCOPE]).then_refused(ParentNotFoundError)
+        assert refusal.details == {"parentId": str(story.id(0))}
+        story.when(below).then_refused(ParentNotFoundError, mergedInto=into)
 
 
 def test_a_deleted_page_is_not_merged() -> None:

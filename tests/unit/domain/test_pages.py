@@ -3,6 +3,7 @@
 import pytest
 from msgspec import UNSET
 
+from kbstore.access import load_configuration
 from kbstore.domain.commands import ANY_VERSION, DeletePage, EditPage, MergePage
 from kbstore.domain.declared import declared_pages
 from kbstore.domain.events import CONFIG_AUTHOR, PageCreated, PageEdited, ReplacedRange
@@ -20,6 +21,7 @@ from kbstore.errors import (
 from kbstore.ids import declared_page_id
 from kbstore.limits import NESTING_LEVELS_MAX
 from kbstore.testing import KB, SCOPE, Story, body, given, nth_id, page, text
+from tests.unit.domain.open_scopes import NO_ADDRESSES, OPEN
 
 NOBODY = nth_id(999_999)
 SCOPE_PAGE = declared_page_id(KB, SCOPE, (), 0)
@@ -37,6 +39,21 @@ def chain(levels: int) -> Story:
 
 
 # --- create ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scope", "reason"), NO_ADDRESSES)
+def test_a_scope_is_an_address(scope: str, reason: str) -> None:
+    story = given(configured=load_configuration(OPEN, "toml"))
+    story.when(page("A", scope=scope), held=[SCOPE]).then_refused(
+        ValidationError, field="scope", reason=reason
+    )
+
+
+def test_a_scope_is_taken_in_nfc() -> None:
+    story = given(configured=load_configuration(OPEN, "toml"))
+    events = story.when(page("A", scope="open:acme:cafe\u0301"), held=[SCOPE]).events
+    scopes = [event.scope for event in events if isinstance(event, PageCreated)]
+    assert scopes == ["open:acme:caf\u00e9"] * 2
 
 
 def test_the_first_page_writes_the_scope_page_before_it() -> None:
@@ -134,7 +151,7 @@ def test_a_child_of_a_declared_page_writes_all_above_it() -> None:
     assert declared_pages(outcome.story.store.configuration, KB, SCOPE, outcome.story.store) == ()
 
 
-@pytest.mark.parametrize("scope", ["vault:acme", "org:other", "unknown:acme", "not an address"])
+@pytest.mark.parametrize("scope", ["vault:acme", "org:other", "unknown:acme"])
 def test_a_scope_that_is_hidden_or_undeclared_looks_absent(scope: str) -> None:
     refusal = given().when(page("A", scope=scope), held=["org:acme"]).then_refused(NotFoundError)
     assert refusal.message == f'Knowledge page "{scope}" not found.'

@@ -109,11 +109,30 @@ def test_an_audience_is_needed_limited_and_different() -> None:
     story.when(pin("team")).then_refused(ValidationError, field="audience", reason="malformed")
 
 
-def test_others_audiences_count_for_the_limit() -> None:
+def test_hidden_audiences_do_not_count_for_the_limit() -> None:
     story = pinned(VAULT)
     teams = tuple(f"team:acme:{n}" for n in range(PIN_AUDIENCE_MAX))
-    assert story.when(pin(*teams[1:]), held=[SCOPE]).events
-    story.when(pin(*teams), held=[SCOPE]).then_refused(ValidationError, reason="tooMany")
+    story.when(pin(*teams), held=[SCOPE]).then(set_event(story, 2, *sorted(teams), VAULT))
+
+
+def test_a_pin_is_created_for_who_knew_of_no_audience() -> None:
+    def created(story: Story, audience: str, *held: str) -> bool:
+        return story.when(pin(audience), held=held).decision.subjects[0].created
+
+    assert created(pinned(VAULT), SCOPE, SCOPE)
+    assert not created(pinned(VAULT), SCOPE, SCOPE, VAULT)
+    # To read an audience, or to hold it, is to know of it: authority is not needed.
+    reading = ["editor:acme", "role:acme:sales"]
+    by_role = given(page("A"), SetPin(page="$0", kind="page", audience=(TEAM,)))
+    assert not created(by_role, SALES, *reading)
+    held = story_pinned_for_sales()
+    assert not created(held, SCOPE, *reading)
+    assert created(held, SCOPE, "editor:acme")
+
+
+def story_pinned_for_sales() -> Story:
+    story = given(page("A"))
+    return story.when(pin(SALES), held=[SCOPE, SALES]).story
 
 
 def test_holding_an_audience_is_authority_enough() -> None:

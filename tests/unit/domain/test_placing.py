@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from kbstore.access import load_configuration
 from kbstore.domain.commands import EditPage, MovePage
 from kbstore.domain.events import Event, PageCreated, PageMoved
 from kbstore.errors import (
@@ -22,6 +23,7 @@ from kbstore.errors import (
 from kbstore.ids import declared_page_id
 from kbstore.limits import NESTING_LEVELS_MAX, PAGES_PER_OPERATION_MAX
 from kbstore.testing import KB, SCOPE, Story, given, nth_id, page, text
+from tests.unit.domain.open_scopes import NO_ADDRESSES, OPEN
 
 SCOPE_PAGE = declared_page_id(KB, SCOPE, (), 0)
 POLICIES = declared_page_id(KB, SCOPE, ("policies",), 0)
@@ -160,6 +162,24 @@ def test_a_hidden_or_undeclared_destination_looks_absent(scope: str) -> None:
     assert refusal.then_refused(NotFoundError).message == f'Knowledge page "{scope}" not found.'
 
 
+@pytest.mark.parametrize(("scope", "reason"), NO_ADDRESSES)
+def test_a_destination_is_an_address(scope: str, reason: str) -> None:
+    open_scopes = load_configuration(OPEN, "toml")
+    story = given(configured=open_scopes).when(page("A", scope="open:acme:x"), held=["org:acme"])
+    story.story.when(MovePage(page="$0", scope=scope), held=["org:acme"]).then_refused(
+        ValidationError, field="scope", reason=reason
+    )
+
+
+def test_a_destination_is_taken_in_nfc() -> None:
+    open_scopes = load_configuration(OPEN, "toml")
+    story = given(configured=open_scopes).when(page("A", scope="open:acme:x"), held=["org:acme"])
+    move = MovePage(page="$0", scope="open:acme:cafe\u0301")
+    moved = story.story.when(move, held=["org:acme"]).events[-1]
+    assert isinstance(moved, PageMoved)
+    assert moved.scope == "open:acme:caf\u00e9"
+
+
 def test_moving_across_scopes_needs_owner_on_both() -> None:
     story = given(page("A"), page("T", scope=TEAM))
     move = MovePage(page="$0", scope=TEAM)
@@ -179,7 +199,24 @@ def test_the_scope_page_stays() -> None:
         assert refusal.message == (
             '"org:acme" is a scope page; scope pages can\'t be moved, merged or deleted.'
         )
-    story.when(MovePage(page=SCOPE_PAGE, expected_version=9)).then_refused(VersionConflictError)
+    for move in (
+        MovePage(page=SCOPE_PAGE, expected_version=9, parent="$0"),
+        MovePage(page=SCOPE_PAGE, expected_version=9, key="top"),
+        MovePage(page=SCOPE_PAGE, expected_version=9, scope=TEAM),
+    ):
+        story.when(move).then_refused(VersionConflictError)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        MovePage(page=SCOPE_PAGE, expected_version=9),
+        MovePage(page=SCOPE_PAGE, expected_version=9, scope=SCOPE, parent=None, key=None),
+    ],
+)
+def test_a_scope_page_may_be_told_to_stay(move: MovePage) -> None:
+    given().when(move).then_nothing()
+    given(page("A")).when(move).then_nothing()
 
 
 def test_a_declared_page_stays_written_or_not() -> None:

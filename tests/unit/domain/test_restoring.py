@@ -29,6 +29,7 @@ from kbstore.testing import KB, SCOPE, Story, body, given, note_text, nth_id, pa
 SCOPE_PAGE = declared_page_id(KB, SCOPE, (), 0)
 POLICIES = declared_page_id(KB, SCOPE, ("policies",), 0)
 TEAM = "team:acme:support"
+VAULT = "vault:acme"
 
 
 def edited_thrice() -> Story:
@@ -162,10 +163,53 @@ def test_a_content_of_a_scope_the_caller_cannot_read_stays_there() -> None:
         assert story.when(restore).events
 
 
-def test_rewinding_needs_an_editor() -> None:
-    refusal = edited_thrice().when(RestorePage(page="$0", version=1), held=["contributor:acme"])
+@pytest.mark.parametrize(("first", "then"), [(SCOPE, VAULT), (VAULT, SCOPE)])
+def test_a_version_that_stood_in_a_readable_scope_comes_back(first: str, then: str) -> None:
+    """A page follows those above it, and one version of it then stands in several scopes."""
+    story = given(
+        page("Parent", scope=first),
+        page("Child", scope=first, parent="$0", content="one"),
+        MovePage(page="$0", scope=then),
+        EditPage(page="$1", body=body("two")),
+        MovePage(page="$0", scope=SCOPE),
+    )
+    (back,) = story.when(RestorePage(page="$1", version=1), held=[SCOPE]).events
+    assert isinstance(back, PageEdited)
+    assert back.body == body("one").ref
+    # At a revision it stood in one scope alone.
+    at = RestorePage(page="$1", revision=2)
+    if first == VAULT:
+        story.when(at, held=[SCOPE]).then_refused(ValidationError, reason="unknown")
+    assert story.when(at).events
+    ended = story.after(DeletePage(page="$1"))
+    assert ended.when(RestorePage(page="$1", version=1), held=[SCOPE]).events
+
+
+def test_a_version_that_stood_in_hidden_scopes_alone_stays_there() -> None:
+    story = given(
+        page("Parent", scope=VAULT),
+        page("Child", scope=VAULT, parent="$0", content="one"),
+        EditPage(page="$1", body=body("two")),
+        MovePage(page="$0", scope=SCOPE),
+    )
+    story.when(RestorePage(page="$1", version=1), held=[SCOPE]).then_refused(
+        ValidationError, reason="unknown"
+    )
+
+
+def test_what_one_commit_wrote_and_moved_stood_only_where_it_came_to_stand() -> None:
+    story = given(page("Parent", scope=VAULT), page("Child", scope=VAULT, parent="$0"))
+    edit = EditPage(page="$1", body=body("unseen"))
+    story = story.when(edit, MovePage(page="$0", scope=SCOPE)).story
+    assert story.store.scopes_of_version(story.id(1), 1) == {VAULT}
+    assert story.store.scopes_of_version(story.id(1), 2) == {SCOPE}
+
+
+@pytest.mark.parametrize("role", ["contributor", "editor"])
+def test_rewinding_needs_an_owner(role: str) -> None:
+    refusal = edited_thrice().when(RestorePage(page="$0", version=1), held=[f"{role}:acme"])
     assert refusal.then_refused(RoleTooWeakError).message == (
-        'Restoring a page needs editor on "org:acme"; this run has contributor there.'
+        f'Restoring a page needs owner on "org:acme"; this run has {role} there.'
     )
 
 
@@ -277,7 +321,7 @@ def test_deleted_pages_are_absent_for_all_but_owners_and_auditors() -> None:
     assert refusal.details == {}
     story.when(RestorePage(page=nth_id(999)), held=["editor:acme"]).then_refused(NotFoundError)
     story.when(RestorePage(page="$0"), held=[], grants=["auditor"]).then_refused(
-        RoleTooWeakError, actual="viewer"
+        RoleTooWeakError, actual="auditor"
     )
 
 

@@ -160,3 +160,21 @@ def test_500_pages_come_back_together_and_no_more() -> None:
     more = more.when(DeletePage(page="$0", subtree=True), DeletePage(page="$1")).story
     restore = RestorePage(page="$0", deletion=more.store.revision)
     more.when(restore).then_refused(TooManyPagesError, maximum=PAGES_PER_OPERATION_MAX)
+
+
+def test_what_the_caller_may_not_see_of_a_deletion_does_not_count() -> None:
+    story = given(page("A"), page("V", scope="vault:acme"))
+    for number in range(PAGES_PER_OPERATION_MAX - 1):
+        child = PageCreated(
+            originator_id=nth_id(10_000 + number),
+            originator_version=1,
+            scope="vault:acme",
+            parent_id=story.id(1),
+            name=text("A").ref,
+        )
+        story.store.apply([child])
+    gone = story.when(DeletePage(page="$0"), DeletePage(page="$1", subtree=True)).story
+    restore = RestorePage(page="$0", deletion=gone.store.revision)
+    seen = gone.when(restore, held=[SCOPE]).events
+    assert [event.originator_id for event in seen] == [story.id(0)]
+    gone.when(restore).then_refused(TooManyPagesError)

@@ -60,7 +60,7 @@ TABLE: list[tuple[str, str, PageOperation]] = [
     ("merge", "owner", MergePage(page="$0", into="$1")),
     ("merge across scopes", "owner", MergePage(page="$0", into="$3")),
     ("delete", "owner", DeletePage(page="$0")),
-    ("go back", "editor", RestorePage(page="$0", version=1)),
+    ("go back", "owner", RestorePage(page="$0", version=1)),
     ("add a note", "contributor", AddNote(page="$0", text=note_text("m"), stamps=(SCOPE, TEAM))),
     ("restamp a note", "editor", RestampNote(note=NOTE, stamps=(TEAM,))),
     ("remove a note", "editor", RemoveNote(note=NOTE)),
@@ -96,4 +96,4 @@ def test_an_auditor_reads_everything_and_writes_nothing(
     what: str, needed: str, command: PageOperation
 ) -> None:
     outcome = STORY.when(command, held=(), grants=["auditor"])
-    outcome.then_refused(RoleTooWeakError, needed=needed, actual="viewer")
+    outcome.then_refused(RoleTooWeakError, needed=needed, actual="auditor")

@@ -104,6 +104,21 @@ def test_a_declared_page_is_gone_once_it_stands_elsewhere(history: History) -> N
     assert history.lookup().declared_pages_gone("team:acme:support", ("faq",)) == 0
 
 
+def test_a_version_stood_in_each_scope_the_page_followed_another_to(history: History) -> None:
+    org, team = history.create(), history.create(scope="team:acme:support")
+    parent = history.create(parent=org)
+    child = history.create(parent=parent)
+    history.move(parent, team)
+    history.edit(child)
+    history.move(parent, org)
+    history.delete(child)
+    lookup = history.lookup()
+    both = {"org:acme", "team:acme:support"}
+    assert [lookup.scopes_of_version(child, version) for version in (1, 2)] == [both, both]
+    assert lookup.scopes_of_version(child, 3) == frozenset(), "the end of a page stands nowhere"
+    assert lookup.scopes_of_version(uuid4(), 1) == frozenset()
+
+
 def test_versions_that_ended_a_page_tell_so(history: History) -> None:
     top = history.create()
     page, into = history.create(parent=top), history.create(parent=top)

@@ -5,8 +5,9 @@ from uuid import UUID
 import pytest
 
 from kbstore.access import Caller
-from kbstore.domain.commands import RemovePin
+from kbstore.domain.commands import EditPage, RemovePin, RestampNote, SetPin
 from kbstore.errors import NotFoundError
+from kbstore.texts import prepare_text
 from projections.read import event_rows
 from projections.read.activity import commit, events, list_commits
 from projections.read.deletions import list_deletions
@@ -234,3 +235,95 @@ def test_deletions_show_to_owners(world: World) -> None:
     assert len(seen(EVE, both)) == 2
     assert seen(EVE, both - 1) == []
     assert ORG not in {view.ref for view in seen(AUDITOR)}
+
+
+def test_parts_of_feeds_do_not_tell_of_hidden_changes(world: World) -> None:
+    page = world.create("Page", scope=RED, key="p")
+    for _ in range(3):
+        world.pin(page, VAULT)
+        world.run(RemovePin(page=page, kind="page", audience=(VAULT,)))
+        world.create("Hidden", scope=VAULT)
+    made = world.note(page, "fact", RED)
+    world.run(RestampNote(note=made, stamps=(RED, VAULT)))
+    world.edit(page, name="Other")
+    world.pin(page, VAULT)
+
+    def parts(snapshot: Snapshot) -> tuple[list[list[str]], list[int]]:
+        shown: list[list[str]] = []
+        after: int | None = 0
+        while after is not None:
+            part = events(snapshot, after, 1, page_id=page)
+            shown.append([event.type for event in part.items])
+            after = part.after
+        sizes = []
+        after = 0
+        while after is not None:
+            found = list_commits(snapshot, after, 1)
+            sizes.append(len(found.items))
+            after = found.after
+        return shown, sizes
+
+    with world.reading(EVE) as snapshot:
+        shown, sizes = parts(snapshot)
+        newest = history(snapshot, page, None, 1, newest_first=True)
+        oldest = history(snapshot, page, None, 1)
+    assert shown == [["page.created"], ["note.added"], ["page.edited"], []]
+    assert sizes == [1, 1, 1]
+    assert [entry.changed for entry in newest.items] == [("name",)]
+    assert [entry.changed for entry in oldest.items] == [("created",)]
+
+
+def test_hidden_pin_changes_end_a_part_only_after_the_scan(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_rows, "ROWS_SCANNED_MAX", 10)
+    page = world.create("Page", scope=RED)
+    with world.reading(EVE) as snapshot:
+        start = events(snapshot, 0, 50).items[-1].position
+    hidden = [
+        SetPin(page=page, kind="list", audience=(VAULT,), depth=1 + number % 2)
+        for number in range(25)
+    ]
+    world.batch(*hidden)
+    world.edit(page, name="Other")
+    sizes = []
+    after: int | None = start
+    with world.reading(EVE) as snapshot:
+        while after is not None:
+            part = events(snapshot, after, 1)
+            sizes.append((after - start, len(part.items)))
+            after = part.after
+    assert sizes == [(0, 0), (10, 0), (20, 1), (26, 0)]
+
+
+def test_events_of_notes_and_pins_tell_no_number_of_their_own(world: World) -> None:
+    page = world.create("Page", scope=RED)
+    world.pin(page, VAULT)
+    world.pin(page, RED, VAULT)
+    world.note(page, "fact", RED)
+    with world.reading(EVE) as snapshot:
+        found = [(event.type, event.version) for event in all_events(snapshot, page_id=page)]
+    assert found == [("page.created", 1), ("pin.set", None), ("note.added", None)]
+
+
+def test_a_history_tells_the_message_of_a_commit_that_shows_whole(world: World) -> None:
+    page, other = world.create("Page", scope=RED), world.create("Other", scope=VAULT)
+
+    def rename(page: UUID, name: str) -> EditPage:
+        return EditPage(page=page, expected_version=None, name=prepare_text(name, world.ids))
+
+    world.batch(rename(page, "a"), message="whole")
+    world.batch(rename(page, "b"), rename(other, "b"), message="half")
+    world.batch(
+        rename(page, "c"), SetPin(page=page, kind="page", audience=(VAULT,)), message="pinned"
+    )
+    world.batch(
+        rename(page, "d"), SetPin(page=page, kind="page", audience=(RED, VAULT)), message="known"
+    )
+
+    def messages(caller: Caller) -> list[str | None]:
+        with world.reading(caller) as snapshot:
+            return [entry.message for entry in history(snapshot, page, None, 50).items]
+
+    assert messages(EVE) == [None, "whole", None, None, "known"]
+    assert messages(ROOT) == messages(AUDITOR) == [None, "whole", "half", "pinned", "known"]

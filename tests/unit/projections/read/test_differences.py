@@ -85,6 +85,7 @@ def test_a_conflict_tells_how_to_go_on(world: World) -> None:
         future = conflict_details(snapshot, page, 9, "x")
     assert merged["merged"] == {"body": "A\nb\nC\n", "expectedVersion": 2}
     assert {key: merged[key] for key in bare if key not in ("diff", "updatedAt")} == {
+        "changes": {},
         "pageId": str(page),
         "ref": "org:acme#p",
         "expectedVersion": 1,
@@ -171,3 +172,80 @@ def test_unbound_links_are_resolved_for_the_reader(world: World) -> None:
         assert len(all_backlinks(snapshot, later)) == 4
     with world.reading(ROOT) as snapshot:
         assert len(all_backlinks(snapshot, later)) == 3
+
+
+def test_no_body_is_not_an_empty_one(world: World) -> None:
+    page = world.create("Page", key="p")
+    world.edit(page, body="")
+    world.edit(page, body="x")
+    with world.reading() as snapshot:
+        emptied = diff_versions(snapshot, page, 1, 2).body
+        back = diff_versions(snapshot, page, 2, 1).body
+        filled = diff_versions(snapshot, page, 1, 3).body
+        details = conflict_details(snapshot, page, 1)
+        assert diff_versions(snapshot, page, 1, 1).body == ""
+    assert emptied == "--- /dev/null\n+++ org:acme#p version 2\n"
+    assert back == "--- org:acme#p version 2\n+++ /dev/null\n"
+    assert filled.startswith("--- /dev/null\n+++ org:acme#p version 3\n@@ ")
+    assert str(details["diff"]).startswith("--- /dev/null\n")
+
+
+def test_a_version_is_read_in_the_scope_where_it_can_be(world: World) -> None:
+    parent = world.create("Parent", scope=VAULT)
+    page = world.create("Child", scope=VAULT, parent=parent, body="one")
+    world.move(parent, scope=ORG)
+    world.edit(page, body="two")
+    with world.reading() as snapshot:
+        view = diff_versions(snapshot, page, 1, 2)
+        assert "-one" in view.body
+        assert "-one" in str(conflict_details(snapshot, page, 1)["diff"])
+    world.move(parent, scope=VAULT)
+    with world.reading() as snapshot, pytest.raises(NotFoundError):
+        diff_versions(snapshot, page, 1, 2)
+
+
+def test_a_version_in_a_hidden_scope_is_none_and_a_deletion_is_one(world: World) -> None:
+    page = world.create("Page", body="one")
+    world.move(page, scope=VAULT)
+    world.edit(page, body="two")
+    world.delete(page)
+    world.restore(page)
+    world.move(page, scope=ORG)
+    with world.reading() as snapshot:
+        for hidden in (2, 3, 4, 5):
+            with pytest.raises(NotFoundError):
+                diff_versions(snapshot, page, 1, hidden)
+        assert "+two" in diff_versions(snapshot, page, 1, 6).body
+    with world.reading(ROOT) as snapshot:
+        view = diff_versions(snapshot, page, 1, 4)
+    assert (view.to_version, "+two" in view.body) == (4, True)
+
+
+def test_the_version_of_a_deletion_says_what_was_deleted(world: World) -> None:
+    page = world.create("Page", body="one")
+    world.delete(page)
+    world.restore(page)
+    world.edit(page, body="two")
+    with world.reading() as snapshot:
+        deleted = diff_versions(snapshot, page, 2, 4)
+        assert (deleted.from_version, deleted.to_version) == (2, 4)
+        assert "-one" in deleted.body
+        assert diff_versions(snapshot, page, 1, 2).body == ""
+        for unknown in (0, 5, 6):
+            with pytest.raises(NotFoundError):
+                diff_versions(snapshot, page, 1, unknown)
+
+
+def test_a_conflict_names_what_else_changed(world: World) -> None:
+    page, into = world.create("Page", key="p", body="x"), world.create("Into", key="into")
+    world.edit(page, name="Renamed")
+    world.move(page, parent=into)
+    with world.reading() as snapshot:
+        first = conflict_details(snapshot, page, 1)
+        second = conflict_details(snapshot, page, 2)
+    assert first["diff"] == ""
+    assert first["changes"] == {
+        "name": {"before": "Page", "after": "Renamed"},
+        "ref": {"before": "org:acme#p", "after": "org:acme#into/p"},
+    }
+    assert second["changes"] == {"ref": {"before": "org:acme#p", "after": "org:acme#into/p"}}

@@ -5,8 +5,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from kbstore.access import Caller
-from kbstore.domain.commands import RemoveNote, RestampNote
+from kbstore.domain.commands import MergePage, RemoveNote, RestampNote
 from kbstore.errors import NotFoundError
+from projections.read.activity import events
 from projections.read.notes import note, notes_of_page
 from projections.read.pages import page_by_ref
 from projections.read.pins import configured_pins, pins_for, pins_of_page
@@ -165,3 +166,66 @@ def test_configured_pins_are_a_source_of_their_own(world: World) -> None:
         assert configured_pins(snapshot, VAULT) == ()
     with world.reading(EVE) as snapshot:
         assert configured_pins(snapshot, ORG) == ()
+
+
+def note_events(world: World, page: UUID, caller: Caller = ANA) -> list[str]:
+    with world.reading(caller) as snapshot:
+        found = events(snapshot, 0, 100, page_id=page).items
+    return [event.type for event in found if event.note_id is not None]
+
+
+def test_a_removed_note_needs_one_of_its_last_stamps(world: World) -> None:
+    page = world.create("Page")
+    made = world.note(page, "fact", ORG)
+    then = world.revision
+    world.run(RestampNote(note=made, stamps=(VAULT,)))
+    assert (notes(world, page, ANA, then), note_events(world, page)) == ([], [])
+    world.run(RemoveNote(note=made))
+    assert (notes(world, page, ANA, then), note_events(world, page)) == ([], [])
+    for caller in (ROOT, AUDITOR):
+        assert len(notes(world, page, caller, then)) == 1
+        assert note_events(world, page, caller) == ["note.added", "note.restamped", "note.removed"]
+
+
+def test_stamps_taken_by_the_removing_commit_are_not_the_last_ones(world: World) -> None:
+    page = world.create("Page")
+    gone = world.note(page, "gone", ORG, RED)
+    kept = world.note(page, "kept", ORG, RED)
+    then = world.revision
+    for made, stamps in ((gone, (RED, VAULT)), (kept, (ORG, VAULT))):
+        world.batch(RestampNote(note=made, stamps=stamps), RemoveNote(note=made))
+    acme = Caller(principal="user:own", held=frozenset({ORG}))
+    with world.reading(acme) as snapshot:
+        assert snapshot.access.can_read(RED)
+    world.configure({"scopes": {"org:$org": {"access": [{"principal": "self", "role": "owner"}]}}})
+    assert [view.text for view in notes(world, page, ANA, then)] == ["kept"]
+    assert [view.text for view in notes(world, page, AUDITOR, then)] == ["gone", "kept"]
+
+
+def test_a_note_that_a_merge_took_out_of_reach_is_gone(world: World) -> None:
+    page, into = world.create("Page"), world.create("Into", scope=VAULT)
+    made = world.note(page, "fact", ORG)
+    then = world.revision
+    world.run(MergePage(page=page, into=into))
+    for removes in (False, True):
+        if removes:
+            world.run(RemoveNote(note=made))
+        assert (notes(world, page, ANA, then), note_events(world, page)) == ([], [])
+        assert len(notes(world, page, ROOT, then)) == 1
+
+
+def test_a_change_of_the_hidden_stamps_does_not_show(world: World) -> None:
+    page = world.create("Page")
+    made = world.note(page, "fact", ORG, VAULT, caller=ROOT)
+    (before,) = notes(world, page)
+    world.run(RestampNote(note=made, stamps=(ORG,)))
+    assert notes(world, page) == [before]
+    assert note_events(world, page) == ["note.added"]
+    assert notes(world, page, ROOT)[0].version == 2
+    world.run(RestampNote(note=made, stamps=(ORG, VAULT)))
+    world.run(RestampNote(note=made, stamps=(ORG, RED, VAULT)))
+    (after,) = notes(world, page)
+    assert (after.scope, after.version, after.updated_by) == ((ORG, RED), 2, "user:root")
+    assert after.updated_at > before.updated_at
+    assert note_events(world, page) == ["note.added", "note.restamped"]
+    assert notes(world, page, ROOT)[0].version == notes(world, page, AUDITOR)[0].version == 4

@@ -276,3 +276,41 @@ def test_an_undeclared_key_of_nobody_reads_nothing(world: World) -> None:
     with world.reading(nobody) as snapshot:
         assert refused(snapshot, "org:acme").details == {}
         assert refused(snapshot, "org:acme#policies").details == {}
+
+
+def test_a_hidden_page_at_a_dead_path_changes_nothing(world: World) -> None:
+    page = world.create("Page", key="a")
+    world.rekey(page, "b")
+    hidden = world.create("Hidden", key="a", body="x")
+    world.move(hidden, scope=VAULT)
+    with world.reading() as snapshot:
+        assert refused(snapshot, "org:acme#a").details == {"movedTo": "org:acme#b"}
+    with world.reading(ROOT) as snapshot:
+        assert refused(snapshot, "org:acme#a").details == {"movedTo": "vault:acme#a"}
+    world.merge(hidden, world.create("Vault", scope=VAULT))
+    with world.reading() as snapshot:
+        assert refused(snapshot, "org:acme#a").details == {"movedTo": "org:acme#b"}
+
+
+def test_a_virtual_page_below_an_adopted_one_has_the_place_it_is_written_at(world: World) -> None:
+    adopted = world.create("Own", key="Guide")
+    declared: dict[str, object] = {
+        "scopes": {
+            "org:$org": {
+                "access": [{"principal": "self", "role": "owner"}],
+                "pages": [
+                    {"key": "guide", "name": "G", "pages": [{"key": "other", "name": "Other"}]}
+                ],
+            }
+        }
+    }
+    world.configure(declared)
+    with world.reading() as snapshot:
+        virtual = page_by_ref(snapshot, "org:acme#guide/other")
+        assert page(snapshot, virtual.id) == virtual
+    assert (virtual.version, virtual.parent) == (0, adopted)
+    assert (virtual.ref, virtual.path) == ("org:acme#Guide/other", "Guide/other")
+    world.edit(virtual.id, body="written")
+    with world.reading() as snapshot:
+        written = page(snapshot, virtual.id)
+    assert (written.ref, written.path) == (virtual.ref, virtual.path)
