@@ -43,10 +43,9 @@ def check_name(name: str) -> None:
 
 
 def _decoded(path: str) -> Iterator[str]:
-    """The parts of a path as somebody may decode them, but for those an export writes."""
-    for part in names_in(path):
-        if key_in(part.removesuffix(SUFFIX)) is None:
-            yield unquote(part)
+    """The names in a path as somebody may decode them; those an export writes stay."""
+    for name in names_in(path):
+        yield unquote(name) if key_in(name.removesuffix(SUFFIX)) is None else name
 
 
 class Catalog:

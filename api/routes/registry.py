@@ -7,12 +7,12 @@ from api.calls import Server
 from api.openapi import openapi_document
 from api.operations import Operation, opens
 from api.routes import (
-    around,
     commits,
     configuration,
     feeds,
     health,
     notes,
+    page_parts,
     pages,
     pins,
     revisions,
@@ -29,7 +29,7 @@ async def read_contract(server: Server) -> Answer:
 
 OPERATIONS: tuple[Operation, ...] = (
     *pages.OPERATIONS,
-    *around.OPERATIONS,
+    *page_parts.OPERATIONS,
     *notes.OPERATIONS,
     *pins.OPERATIONS,
     *feeds.OPERATIONS,

@@ -15,9 +15,11 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from kbstore.errors import DatabaseInUseError, DatabaseNotMigratedError, StoreError
 from kbstore.limits import DATABASE_BUSY_SECONDS_MAX
 from kbstore.store.connection import Connection
-from kbstore.store.statistics import write_statistics
+from kbstore.store.planner_statistics import write_statistics
 
 SCHEMA_VERSION = 1
+"""Raised with every change of a table, those of `projections` included. `migrate` creates what
+is missing; it adds no column to a table that is there."""
 SQLITE_PREFIX = "sqlite:///"
 _READER_CACHE_KIB = 16_384
 _CHECKPOINT_PAGES = 4_096

@@ -2,7 +2,8 @@
 
 Filled event by event from the model. A reader may know a word when some page carried it in a
 scope he can read today, and he can read where that page is now; of a note, one of its stamps
-then and now as well, and where its own page is now. What ended is for owners of its last scope and auditors.
+then and now as well, and where its own page is now. What ended is for owners of its last scope
+and auditors.
 """
 
 import re

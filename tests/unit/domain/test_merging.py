@@ -1,8 +1,5 @@
 """Merging one page into another."""
 
-from collections.abc import Callable
-from uuid import UUID
-
 import pytest
 
 from kbstore.domain.commands import (
@@ -10,10 +7,7 @@ from kbstore.domain.commands import (
     DeletePage,
     EditPage,
     MergePage,
-    MovePage,
-    PageOperation,
     RemoveNote,
-    RestorePage,
     SetPin,
 )
 from kbstore.domain.events import (
@@ -31,7 +25,6 @@ from kbstore.errors import (
     NestingTooDeepError,
     NotFoundError,
     PageDeclaredError,
-    ParentNotFoundError,
     RoleTooWeakError,
     ScopePageError,
     TooManyPagesError,
@@ -371,29 +364,6 @@ def test_pins_together_may_have_more_audiences_than_one_request_gives() -> None:
     pin = after.store.pin(pin_id(story.id(1), "page"))
     assert pin is not None
     assert set(pin.audience) == {*many, "vault:acme"}
-
-
-def test_where_a_page_went_shows_to_who_could_read_it() -> None:
-    story = given(
-        page("Secret", scope="vault:acme"), page("B"), page("C"), MergePage(page="$0", into="$1")
-    )
-    into = str(story.id(1))
-    missing = nth_id(999)
-    commands: tuple[Callable[[UUID], PageOperation], ...] = (
-        lambda gone: EditPage(page=gone, name=text("x")),
-        lambda gone: MergePage(page="$2", into=gone),
-        lambda gone: MergePage(page=gone, into="$2"),
-        lambda gone: RestorePage(page=gone),
-    )
-    for command in commands:
-        hidden = story.when(command(story.id(0)), held=[SCOPE]).then_refused(NotFoundError)
-        absent = story.when(command(missing), held=[SCOPE]).then_refused(NotFoundError)
-        assert hidden.details == absent.details == {}
-        story.when(command(story.id(0))).then_refused(NotFoundError, mergedInto=into)
-    for below in (page("D", parent=story.id(0)), MovePage(page="$2", parent=story.id(0))):
-        refusal = story.when(below, held=[SCOPE]).then_refused(ParentNotFoundError)
-        assert refusal.details == {"parentId": str(story.id(0))}
-        story.when(below).then_refused(ParentNotFoundError, mergedInto=into)
 
 
 def test_a_deleted_page_is_not_merged() -> None:

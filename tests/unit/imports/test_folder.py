@@ -97,6 +97,8 @@ def test_a_directory_and_an_archive_read_alike(folder: Path, archive: Path) -> N
         "a/%2e%2e/x.png",
         "..%2fa.png",
         "%5c..%5ca.png",
+        "%/%../a.png",
+        "a/%/%.%/%./b.md",
         ".md",
     ],
 )
@@ -105,11 +107,48 @@ def test_names_that_lead_out_are_refused(archive: Path, name: str) -> None:
     assert refusal_of(archive) == (name, "path")
 
 
+KEYLESS = "%0199a1c2-0000-7000-8000-000000000001"
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("%69ndex.md", ("index",)),
+        ("%78.md.md", ("x.md",)),
+        ("x.md.md", ("x.md",)),
+        ("%6Cog/a.markdown", ("log", "a")),
+        ("..%5C..%5Cup/C%3Ax.md", ("..\\..\\up", "C:x")),
+        ("a/" + "é" * 90 + "%/%" + "ab/c.md", ("a", "é" * 90 + "ab", "c")),
+    ],
+)
+def test_names_of_an_export_are_read_back(
+    archive: Path, folder: Path, name: str, keys: tuple[str, ...]
+) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(b"x")
+    read = ImportedFolder((ImportedFile(keys, "x"),), 0)
+    assert read_folder(folder) == read_folder(zipped(archive, {name: "x"})) == read
+
+
+def test_files_of_pages_without_keys_are_passed_over(archive: Path) -> None:
+    names = [f"{KEYLESS}.md", f"{KEYLESS}/below.md", f"a/{KEYLESS}/b/c.md", "%scope.md"]
+    zipped(archive, {"a.md": "x", **dict.fromkeys(names, "y")})
+    assert read_folder(archive) == ImportedFolder((ImportedFile(("a",), "x"),), 0, len(names))
+
+
+def test_two_spellings_of_a_key_are_one_page(archive: Path) -> None:
+    zipped(archive, {"x.md.md": "one", "%78.md.md": "two"})
+    assert refusal_of(archive) == ("%78.md.md", "duplicate")
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("a#b.md", "key"),
         ("50%.md", "key"),
+        ("%78.md", "key"),
+        ("%6Cogs.md", "key"),
+        ("a/%scope.md", "key"),
         ("a\nb.md", "key"),
         ("k" * 101 + ".md", "key"),
         ("/".join("k" * (NESTING_LEVELS_MAX + 1)) + ".md", "nesting"),
