@@ -268,7 +268,8 @@ def test_a_row_that_is_gone_is_missed(database: Path, table: Table, end: str) ->
 def test_a_text_that_nothing_names_is_found(database: Path) -> None:
     with sqlite3.connect(database) as connection:
         connection.execute(
-            "INSERT INTO texts SELECT kb_id, zeroblob(16), salt, deflated, data_crc32, data FROM texts LIMIT 1"
+            "INSERT INTO texts SELECT kb_id, zeroblob(16), salt, deflated, data_crc32, data "
+            "FROM texts LIMIT 1"
         )
     connection.close()
     assert failures_of(database) == [f"text {UUID(int=0)}"]

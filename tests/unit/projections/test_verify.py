@@ -194,7 +194,8 @@ def test_a_text_that_no_event_names_is_named(sample: History) -> None:
         stray = bytes([number] * 16)
         damage(
             sample,
-            "INSERT INTO texts SELECT kb_id, ?, salt, deflated, data_crc32, data FROM texts LIMIT 1",
+            "INSERT INTO texts SELECT kb_id, ?, salt, deflated, data_crc32, data "
+            "FROM texts LIMIT 1",
             stray,
         )
     found = failures(sample)
