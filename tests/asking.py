@@ -63,7 +63,7 @@ class Event(Struct, frozen=True, rename="camel"):
     revision: int
     type: str
     page_id: str | None
-    version: int
+    version: int | None
 
 
 class Deletion(Struct, frozen=True, rename="camel"):
