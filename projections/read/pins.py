@@ -102,7 +102,7 @@ def pins_for(
     Scopes that the caller neither reads nor holds deliver nothing to him. Gives less than
     `limit` where pages are hidden, and still goes on.
     """
-    known = [scope for scope in audience if _is_known(snapshot, scope)]
+    known = [scope for scope in audience if snapshot.access.knows_audience(scope)]
     rows = snapshot.all(
         _FOR_SCOPES, audience=known, after=after.bytes if after else b"", limit=limit + 1
     )
@@ -145,11 +145,7 @@ def configured_pins(snapshot: Snapshot, scope: str) -> tuple[tuple[PinView, Stan
 
 def known_audience(snapshot: Snapshot, audience: tuple[str, ...]) -> tuple[str, ...]:
     """The part of an audience that the caller knows of: scopes he may read or holds."""
-    return tuple(scope for scope in audience if _is_known(snapshot, scope))
-
-
-def _is_known(snapshot: Snapshot, scope: str) -> bool:
-    return scope in snapshot.access.caller.held or snapshot.access.can_read(scope)
+    return tuple(scope for scope in audience if snapshot.access.knows_audience(scope))
 
 
 def _pin(snapshot: Snapshot, row: Row) -> _Pin:
