@@ -109,11 +109,15 @@ class Database:
             check_same_thread=False,
             cached_statements=512,
         )
-        raw.execute("PRAGMA journal_mode = WAL")
-        raw.execute("PRAGMA synchronous = FULL")
-        # What a savepoint would restore; in a file it costs as much as a commit.
-        raw.execute("PRAGMA temp_store = MEMORY")
-        raw.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        try:
+            raw.execute("PRAGMA journal_mode = WAL")
+            raw.execute("PRAGMA synchronous = FULL")
+            # What a savepoint would restore; in a file it costs as much as a commit.
+            raw.execute("PRAGMA temp_store = MEMORY")
+            raw.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        except sqlite3.Error:
+            raw.close()
+            raise
         return Connection(raw)
 
     def reader(self) -> Connection:

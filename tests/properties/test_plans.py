@@ -58,7 +58,9 @@ def scans_between(raw: sqlite3.Connection, statement: Statement) -> Iterator[int
 @pytest.fixture
 def raw(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     database = open_database(f"sqlite:///{tmp_path / 'plans.db'}")
-    yield database.connect().raw
+    connection = database.connect()
+    yield connection.raw
+    connection.close()
     database.close()
 
 

@@ -1,6 +1,7 @@
 """Statements: one SQL text for many calls, lists of any length."""
 
 import sqlite3
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -20,11 +21,12 @@ OF_TOPICS = Statement(
 
 
 @pytest.fixture(scope="module")
-def connection() -> Connection:
+def connection() -> Iterator[Connection]:
     raw = sqlite3.connect(":memory:", isolation_level=None)
     raw.execute("CREATE TABLE events (topic TEXT, position INTEGER)")
     raw.executemany("INSERT INTO events VALUES (?, 1)", [(f"t{n}",) for n in range(10)])
-    return Connection(raw)
+    yield Connection(raw)
+    raw.close()
 
 
 @given(st.lists(st.integers(0, 20), max_size=40, unique=True))
