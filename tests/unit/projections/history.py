@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 from uuid import UUID
+from weakref import finalize
 
 from msgspec import UNSET, UnsetType
 
@@ -90,6 +91,9 @@ class History:
     ) -> None:
         self.database = database
         self.connection = connection or database.connect()
+        if connection is None:
+            # Whoever made the history may forget it; Python 3.13 warns of open connections.
+            finalize(self, self.connection.close).atexit = False
         # Tests lose no power.
         self.connection.raw.execute("PRAGMA synchronous = OFF")
         self.ids = SeededIds(seed)
