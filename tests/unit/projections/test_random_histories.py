@@ -38,6 +38,7 @@ def test_rows_are_sound_and_equal_replayed_ones(wanted: list[list[Operation]]) -
         )
         assert all_rows(history.connection, history.kb_id, 7) == live
         assert verify(history.database, history.kb_id, Projections()).failures == ()
+        history.database.close()
         history.connection.close()
         history.database.close()
 

@@ -116,6 +116,7 @@ def test_statements_by_event(tmp_path: Path) -> None:
     took("page absorbed", at_most=4)
     history.configure()
     took("configured", at_most=4)
+    connection.close()
     database.close()
 
 

@@ -278,6 +278,7 @@ def test_a_log_no_projection_can_follow_is_a_failure(tmp_path: Path) -> None:
     found = failures(history)
     assert len(found) == 1
     assert found[0][1] == "replay"
+    history.database.close()
 
 
 class _Blind(Projections):
