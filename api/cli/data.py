@@ -34,10 +34,14 @@ def import_(kb_address: str, path: Path, scope: str, database: str, as_json: boo
     answer(
         as_json,
         value,
-        f"Imported {path.name} into {address}: {report.commits} commits; pages created "
+        f"Imported {path.name} into {address}: {_commits(report.commits)}; pages created "
         f"{report.created}, edited {report.edited}, moved {report.moved}, "
         f"deleted {report.deleted}, unchanged {report.unchanged}." + _passed_over(report.keyless),
     )
+
+
+def _commits(count: int) -> str:
+    return "1 commit" if count == 1 else f"{count} commits"
 
 
 def _passed_over(keyless: int) -> str:

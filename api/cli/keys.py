@@ -6,6 +6,7 @@ from api.cli.common import answer, database_option, knowledge_base
 from api.wiring import open_services
 from kbstore.access import parse_address, parse_principal
 from kbstore.clock import format_time
+from kbstore.store.catalogue import ApiKey
 
 
 @click.group()
@@ -57,11 +58,16 @@ def list_(kb_address: str, database: str, as_json: bool) -> None:
         }
         for found in keys
     ]
-    lines = [
-        f"{item['keyId']}  {item['principal']}{'  revoked' if item['revokedAt'] else ''}"
-        for item in items
-    ]
-    answer(as_json, {"items": items}, "\n".join(lines) or "No keys.")
+    answer(as_json, {"items": items}, "\n".join(map(_line, keys)) or "No keys.")
+
+
+def _line(key: ApiKey) -> str:
+    parts = [key.key_id, key.principal, f"holds {', '.join(sorted(key.held)) or 'nothing'}"]
+    if key.grants:
+        parts.append(f"grants {', '.join(sorted(key.grants))}")
+    if key.revoked_at is not None:
+        parts.append("revoked")
+    return "  ".join(parts)
 
 
 @key.command()

@@ -87,19 +87,27 @@ def remove_note(command: RemoveNote, context: Context) -> Decision:
 def check_when(value: str) -> None:
     """Passes an ISO 8601 date (2026-10-29) or date-time with a zone (2026-10-29T14:30:00Z).
 
-    Raises ValidationError for the field `when`.
+    Raises ValidationError for the field `when`, with the reasons of `parse_time`.
     """
-    if _DATE.fullmatch(value) is None:
-        parse_time(value, "when")
-        return
     try:
-        date.fromisoformat(value)
+        if _DATE.fullmatch(value) is None:
+            parse_time(value, "when")
+        else:
+            date.fromisoformat(value)
+    except ValidationError as error:
+        raise _no_when(value, str(error.details["reason"])) from None
     except ValueError:
-        raise ValidationError(
-            "when must be a date, such as 2026-10-29, or a time with a zone.",
-            field="when",
-            reason="not_a_time",
-        ) from None
+        raise _no_when(value, "notATime") from None
+
+
+def _no_when(value: str, reason: str) -> ValidationError:
+    return ValidationError(
+        "when must be a date, such as 2026-10-29, or a time with a zone, such as "
+        "2026-10-29T14:30:00Z.",
+        field="when",
+        reason=reason,
+        given=value[:64],
+    )
 
 
 def _visible_note(context: Context, note_id: UUID) -> tuple[NoteState, PageState]:

@@ -213,9 +213,13 @@ def test_people_read_sentences(tmp_path: Path) -> None:
     assert say("key", "list", "--kb", SLUG) == "No keys.\n"
     token = say("key", "create", "--kb", SLUG, "--principal", "user:a").strip()
     assert token.startswith("kbs_")
-    assert token not in say("key", "list", "--kb", SLUG)
+    listed = say("key", "list", "--kb", SLUG)
+    assert token not in listed
+    assert listed.endswith("  user:a  holds nothing\n")
+    say("key", "create", "--kb", SLUG, "--principal", "user:b", "--hold", SCOPE, "--auditor")
+    assert f"  user:b  holds {SCOPE}  grants auditor\n" in say("key", "list", "--kb", SLUG)
     folder = write_folder(tmp_path / "handbook", {"a.md": "# A\n"})
-    assert "1 commits; pages created 1" in say("import", SLUG, folder, "--scope", SCOPE)
+    assert "1 commit; pages created 1" in say("import", SLUG, folder, "--scope", SCOPE)
     assert "Exported 1 files" in say("export", SLUG, tmp_path / "out", "--scope", SCOPE)
     assert say("verify", SLUG).startswith("Verified ")
     assert "generation 2 is active" in say("rebuild", SLUG)

@@ -75,23 +75,25 @@ def test_times_a_note_takes(when: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "when",
+    ("when", "reason"),
     [
-        "",
-        "2026",
-        "2026-10",
-        "20261029",
-        "2026-W44-4",
-        "2026-13-01",
-        "2026-02-30",
-        "2026-10-29T14:30:00",
-        "yesterday",
-        " 2026-10-29",
-        "２０２６-10-29",
+        ("", "notATime"),
+        ("2026", "notATime"),
+        ("2026-10", "notATime"),
+        ("20261029", "notATime"),
+        ("2026-W44-4", "notATime"),
+        ("2026-13-01", "notATime"),
+        ("2026-02-30", "notATime"),
+        ("2026-10-29T14:30:00", "zoneMissing"),
+        ("yesterday", "notATime"),
+        (" 2026-10-29", "notATime"),
+        ("２０２６-10-29", "notATime"),
     ],
 )
-def test_times_a_note_does_not_take(when: str) -> None:
-    given(page("A")).when(add(SCOPE, when=when)).then_refused(ValidationError, field="when")
+def test_times_a_note_does_not_take(when: str, reason: str) -> None:
+    refused = given(page("A")).when(add(SCOPE, when=when))
+    refusal = refused.then_refused(ValidationError, field="when", reason=reason, given=when)
+    assert "a date, such as 2026-10-29, or a time with a zone" in refusal.message
 
 
 def test_stamps_are_needed_limited_and_different() -> None:
