@@ -35,7 +35,7 @@ def authenticate(connection: Queryable, scope: HTTPScope, kb_address: str) -> Id
     Raises UnauthenticatedError without a working key. A knowledge base that is not the key's
     and one that does not exist raise the same NotFoundError.
     """
-    key = find_api_key(connection, _token(scope))
+    key = find_api_key(connection, token_of(scope))
     if key is None:
         raise UnauthenticatedError("This needs a working API key: Authorization: Bearer kbs_...")
     kb = find_knowledge_base(connection, kb_address)
@@ -54,7 +54,7 @@ def origin_of(scope: HTTPScope, caller: Caller) -> Origin:
     )
 
 
-def _token(scope: HTTPScope) -> str:
+def token_of(scope: HTTPScope) -> str:
     """The bearer token; empty without exactly one. No encoding is wrong for a wrong key."""
     values = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, token = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")

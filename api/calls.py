@@ -1,16 +1,21 @@
 """One request of a knowledge base: what came in, who asks, and the server that answers."""
 
+from typing import TypeVar
+
 from litestar.types import HTTPScope, Receive
 from msgspec import Struct
 
 from api.authentication import authenticate
-from api.pool import ReadPool
+from api.pool import ThreadPool
+from api.reads import Reads, Work
 from api.repeats import Key, Repeats
 from api.running import RunningClaims
 from api.settings import Settings
 from api.wiring import Services
 from kbstore.access import Caller
 from kbstore.store.catalogue import KnowledgeBase
+
+T = TypeVar("T")
 
 
 class Server:
@@ -19,12 +24,16 @@ class Server:
     def __init__(self, services: Services, settings: Settings) -> None:
         self.services = services
         self.settings = settings
-        self.pool = ReadPool(settings.reader_threads, settings.waiting_reads_max)
-        self.repeats = Repeats(services.database, settings.answer_cache_bytes)
+        self.pool = ThreadPool(settings.reader_threads, settings.waiting_reads_max)
+        # Of their own, so that no long read makes a short one wait.
+        self._short_reads = ThreadPool(settings.short_reader_threads, settings.waiting_reads_max)
+        self.reads = Reads(services.database, self.pool, self._short_reads)
+        self.repeats = Repeats(services.database, self.reads, settings.answer_cache_bytes)
         self.running = RunningClaims()
 
     def close(self) -> None:
         self.pool.close()
+        self._short_reads.close()
 
 
 class Call(Struct, frozen=True):
@@ -42,14 +51,20 @@ class Call(Struct, frozen=True):
         method: str = self.scope["method"]
         return method
 
+    async def read(self, work: Work[T], *, is_long: bool = False) -> T:
+        """What `work` finds with a connection to read from; as `Reads.run`."""
+        return await self.server.reads.run(work, is_long=is_long)
 
-def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key) -> Call:
+
+async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key) -> Call:
     """The call behind a request; raises as `authenticate` does."""
     path: dict[str, str] = scope["path_params"]
-    identity = server.repeats.identity(key, path["kb"])
+    identity = server.repeats.identity(key)
     if identity is None:
-        identity = authenticate(server.services.database.reader(), scope, path["kb"])
-        server.repeats.keep_identity(key, path["kb"], identity)
+        identity = await server.reads.run(
+            lambda connection: authenticate(connection, scope, path["kb"])
+        )
+        server.repeats.keep_identity(key, identity)
     scope["state"]["logged"] = {
         "kb": identity.kb.slug,
         "principal": identity.caller.principal,

@@ -11,6 +11,7 @@ from kbstore.errors import (
     VersionConflictError,
 )
 from kbstore.ids import parse_uuid
+from kbstore.store.connection import Connection
 from kbstore.texts import PreparedBody
 from projections.read.activity import events, list_commits
 from projections.read.conflict import conflict_details
@@ -30,14 +31,18 @@ async def enrich(call: Call, command: Command, conflict: ConflictError) -> Confl
     Raises NotFoundError where the caller can no longer read the page.
     """
     if isinstance(conflict, (VersionConflictError, RevisionConflictError)):
-        return await call.server.pool.run(lambda: _enriched(call, command, conflict))
+        return await call.read(
+            lambda connection: _enriched(connection, call, command, conflict), is_long=True
+        )
     return conflict
 
 
 def _enriched(
-    call: Call, command: Command, conflict: VersionConflictError | RevisionConflictError
+    connection: Connection,
+    call: Call,
+    command: Command,
+    conflict: VersionConflictError | RevisionConflictError,
 ) -> ConflictError:
-    connection = call.server.services.database.reader()
     with connection.reading():
         snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
         if isinstance(conflict, RevisionConflictError):

@@ -16,7 +16,6 @@ from kbstore.ids import format_kb_address
 from kbstore.service import CommandRequest
 from kbstore.store.catalogue import KnowledgeBase, find_api_key, find_knowledge_base
 from kbstore.store.commits import Origin
-from kbstore.store.database import SQLITE_PREFIX
 from kbstore.texts import prepare_text
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -67,7 +66,7 @@ def make_database() -> None:
 
 
 def url_of(database: Path) -> str:
-    return f"{SQLITE_PREFIX}{database.resolve()}"
+    return f"sqlite:///{database.resolve()}"
 
 
 def build_demo(services: Services) -> KnowledgeBase:

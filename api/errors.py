@@ -1,7 +1,5 @@
 """From a refusal to its answer: one envelope for every door, and nothing said by accident."""
 
-import sqlite3
-
 import structlog
 from eventsourcing.persistence import PersistenceError
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
@@ -31,7 +29,7 @@ def refusal_of(error: BaseException) -> KBStoreError:
     """The refusal that answers an exception; a defect says nothing of itself."""
     if isinstance(error, KBStoreError):
         return error if error.http_status < 500 or error.http_status == 503 else _internal()
-    if isinstance(error, (sqlite3.Error, PersistenceError)):
+    if isinstance(error, PersistenceError):
         log.warning("database_unavailable", error=str(error))
         return DatabaseUnavailableError("The database cannot answer now; try again.")
     if isinstance(error, NotFoundException):

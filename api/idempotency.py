@@ -45,13 +45,13 @@ def request_hash(method: str, path: str, query: bytes, value: Json) -> bytes:
     return sha256(msgspec.json.encode(parts, order="deterministic")).digest()
 
 
-def first_outcome(call: Call, claim: Claim) -> Outcome | None:
+async def first_outcome(call: Call, claim: Claim) -> Outcome | None:
     """What the first request with this key came to; None when it is the first.
 
     Raises IdempotencyKeyReusedError when the key came with another request.
     """
-    stored = find_claim(call.server.services.database.reader(), call.kb.kb_id, claim)
-    return None if stored is None else replayed(stored, head_of(call).revision)
+    stored = await call.read(lambda connection: find_claim(connection, call.kb.kb_id, claim))
+    return None if stored is None else replayed(stored, (await head_of(call)).revision)
 
 
 def _path_below_kb(call: Call) -> str:

@@ -102,7 +102,7 @@ async def read_list(
     """
     signer = Signer(call.kb, walk.operation, call.caller, walk.shape)
     place = None if at.cursor is None else signer.read(at.cursor)
-    moment = moment_of(call, at)
+    moment = await moment_of(call, at)
     is_pinned = moment != Moment()
     if place is not None and moment.revision is not None and moment.revision != place.revision:
         raise refuse_mismatch()
@@ -125,10 +125,9 @@ async def read_list(
         )
         return represent(state, Found(shown))
 
-    def work() -> Answer:
-        return in_snapshot(call, moment, use)
-
-    return await call.server.pool.run(work) if walk.is_long else work()
+    return await call.read(
+        lambda connection: in_snapshot(connection, call, moment, use), is_long=walk.is_long
+    )
 
 
 def _check_place(state: State, place: Place | None, walk: Walk, is_pinned: bool) -> None:

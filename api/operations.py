@@ -101,10 +101,10 @@ def reads(
     def make(handler: Callable[[Call, P], Awaitable[Answer]]) -> Operation:
         async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
             repeats = server.repeats
-            key = repeats.key(scope)
+            key = await repeats.key(scope)
             kept = repeats.answer(key)
             if kept is None:
-                call = open_call(server, scope, receive, key)
+                call = await open_call(server, scope, receive, key)
                 given = parse_parameters(scope["query_string"], parameters)
                 kept = Kept(await handler(call, given), scope["state"]["logged"])
                 repeats.keep(key, kept)
@@ -152,7 +152,7 @@ def writes(
                     refuse_repeated_names(write.raw)
                 return await handler(write, given, body.of(write.value))
 
-            call = open_call(server, scope, receive, server.repeats.key(scope))
+            call = await open_call(server, scope, receive, await server.repeats.key(scope))
             return await answer_write(call, rules, command_of)
 
         conditional: Errors = (PreconditionRequiredError, VersionConflictError)

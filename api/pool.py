@@ -1,4 +1,4 @@
-"""Where reads go that may take longer than a few milliseconds: never into the event loop."""
+"""Where work goes that may take longer than a few milliseconds: never into the event loop."""
 
 import asyncio
 import threading
@@ -11,8 +11,8 @@ from kbstore.errors import OverloadedError
 T = TypeVar("T")
 
 
-class ReadPool:
-    """A few threads, each with a database connection of its own, and a bounded queue."""
+class ThreadPool:
+    """A few threads and a bounded queue."""
 
     def __init__(self, threads: int, waiting_max: int) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="kbstore-reader")
@@ -28,7 +28,7 @@ class ReadPool:
         """
         with self._lock:
             if self._accepted >= self._accepted_max:
-                raise OverloadedError("Too many long reads are waiting; try again.")
+                raise OverloadedError("Too many reads are waiting; try again.")
             self._accepted += 1
         future = self._executor.submit(work)
         future.add_done_callback(self._ended)

@@ -15,6 +15,7 @@ from kbstore.clock import parse_time
 from kbstore.errors import NotFoundError, ProjectionBehindError, ValidationError
 from kbstore.ids import parse_uuid
 from kbstore.store.commits import Head
+from kbstore.store.connection import Connection
 from kbstore.store.heads import read_head
 from projections.snapshot import Snapshot, open_snapshot, revision_at
 from projections.views import View
@@ -57,7 +58,7 @@ class Moment(Struct, frozen=True):
     micros: int | None = None
 
 
-def moment_of(call: Call, at: AtRevision) -> Moment:
+async def moment_of(call: Call, at: AtRevision) -> Moment:
     """Raises ValidationError for both `revision` and `asOf`, for a time without a zone and for
     one that is still to come."""
     if at.as_of is None:
@@ -66,17 +67,17 @@ def moment_of(call: Call, at: AtRevision) -> Moment:
         raise ValidationError(
             "Name a revision or a time, not both.", field="asOf", reason="exclusive"
         )
-    return Moment(micros=past_time(call, at.as_of, "asOf"))
+    return Moment(micros=await past_time(call, at.as_of, "asOf"))
 
 
-def past_time(call: Call, value: str, field: str) -> int:
+async def past_time(call: Call, value: str, field: str) -> int:
     """A time that has come, in UTC microseconds; ValidationError for others.
 
     The time of the newest commit has come, whatever the clock says: it may have been set back.
     """
     micros = parse_time(value, field)
     now = call.server.services.commands.clock.now()
-    if micros > now and micros > head_of(call).committed_at:
+    if micros > now and micros > (await head_of(call)).committed_at:
         raise ValidationError(f"{field} is still to come.", field=field, reason="future")
     return micros
 
@@ -85,7 +86,7 @@ async def await_revision(call: Call, revision: int | None) -> None:
     """Returns once the head has reached `revision`; ProjectionBehindError after two seconds."""
     if revision is None:
         return
-    head = head_of(call).revision
+    head = (await head_of(call)).revision
     loop = asyncio.get_running_loop()
     end = loop.time() + call.server.settings.min_revision_wait_seconds_max
     while head < revision:
@@ -96,20 +97,21 @@ async def await_revision(call: Call, revision: int | None) -> None:
                 activeContentRevision=head,
             )
         await asyncio.sleep(POLL_SECONDS)
-        head = head_of(call).revision
+        head = (await head_of(call)).revision
 
 
-def head_of(call: Call) -> Head:
+async def head_of(call: Call) -> Head:
     """Where the knowledge base stands now."""
-    head = read_head(call.server.services.database.reader(), call.kb.kb_id)
+    head = await call.read(lambda connection: read_head(connection, call.kb.kb_id))
     if head is None:
         raise NotFoundError("Knowledge base not found.")
     return head
 
 
-def in_snapshot(call: Call, moment: Moment, use: Callable[[State], Answer]) -> Answer:
-    """What `use` makes of the state, within one read transaction on this thread."""
-    connection = call.server.services.database.reader()
+def in_snapshot(
+    connection: Connection, call: Call, moment: Moment, use: Callable[[State], Answer]
+) -> Answer:
+    """What `use` makes of the state, within one read transaction."""
     with connection.reading():
         final: bool | UnsetType = UNSET
         revision = moment.revision
@@ -121,14 +123,14 @@ def in_snapshot(call: Call, moment: Moment, use: Callable[[State], Answer]) -> A
 
 
 async def read(call: Call, at: AtRevision, query: Query, *, is_long: bool = False) -> Answer:
-    """The answer to a read. `is_long` sends it to the pool instead of the event loop."""
-    moment = moment_of(call, at)
+    """The answer to a read. `is_long` keeps it out of the event loop."""
+    moment = await moment_of(call, at)
     await await_revision(call, at.min_revision)
 
-    def work() -> Answer:
-        return in_snapshot(call, moment, lambda state: represent(state, query(state)))
+    def work(connection: Connection) -> Answer:
+        return in_snapshot(connection, call, moment, lambda state: represent(state, query(state)))
 
-    return await call.server.pool.run(work) if is_long else work()
+    return await call.read(work, is_long=is_long)
 
 
 def represent(state: State, found: Found, status: int = 200) -> Answer:

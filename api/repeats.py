@@ -1,24 +1,34 @@
-"""Answers to reads, kept for as long as nothing at all is written to the database.
+"""Answers to reads, kept for as long as nothing is written that they follow from.
 
 What a read answers follows from the state of the database and a few parts of the request: who
-asks, the path and the query. SQLite tells for a microsecond whether anybody, in this process
-or another one, has committed since a connection last looked; until then the same request has
-the same answer, access included, and neither key nor page has to be read again.
+asks, the path and the query. A mark tells one state from another; while it is the same, the
+same request has the same answer, access included, and nothing has to be read again.
 """
+
+from collections.abc import Hashable
+from typing import cast
 
 from litestar.types import HTTPScope
 from msgspec import Struct
 
 from api.answers import Answer
-from api.authentication import Identity
+from api.authentication import Identity, token_of
+from api.reads import Reads
+from kbstore.store.catalogue import key_mark
 from kbstore.store.database import Database
+from kbstore.store.sqlite import SqliteConnection
 from projections.caching import LruCache
-
-Key = tuple[object, ...]
 
 IDENTITIES_MAX = 4_096
 _ASKING = (b"authorization", b"kb-scopes")
 _OVERHEAD_BYTES = 1_024
+
+
+class Key(Struct, frozen=True):
+    """What an answer, and what a caller's identity is filed under."""
+
+    answer: tuple[Hashable, ...]
+    identity: tuple[Hashable, ...]
 
 
 class Kept(Struct, frozen=True):
@@ -31,31 +41,47 @@ class Kept(Struct, frozen=True):
 class Repeats:
     """Bounded by the bytes of the answers; used from one event loop alone."""
 
-    def __init__(self, database: Database, bytes_max: int) -> None:
+    def __init__(self, database: Database, reads: Reads, bytes_max: int) -> None:
         self._database = database
-        self._answers: LruCache[Key, Kept] = LruCache(bytes_max, _weigh)
-        self._identities: LruCache[Key, Identity] = LruCache(IDENTITIES_MAX)
+        self._reads = reads
+        self._answers: LruCache[tuple[Hashable, ...], Kept] = LruCache(bytes_max, _weigh)
+        self._identities: LruCache[tuple[Hashable, ...], Identity] = LruCache(IDENTITIES_MAX)
 
-    def key(self, scope: HTTPScope) -> Key:
+    async def key(self, scope: HTTPScope) -> Key:
         """What an answer is filed under: take it before anything is read for that answer.
 
         A later commit makes a later key, so an answer that already shows one is never found.
         """
-        row = self._database.reader().raw.execute("PRAGMA data_version").fetchone()
         asking = tuple(header for header in scope["headers"] if header[0] in _ASKING)
-        return row[0], asking, scope["path"], scope["query_string"]
+        of_answer, of_identity = await self._marks(scope)
+        return Key(
+            (of_answer, asking, scope["path"], scope["query_string"]),
+            (of_identity, asking, scope["path_params"].get("kb")),
+        )
+
+    async def _marks(self, scope: HTTPScope) -> tuple[Hashable, Hashable]:
+        """The mark of all that an answer follows from, and that of the caller's identity."""
+        if self._database.is_file:
+            # SQLite tells at once whether anybody, in this process or another one, has
+            # committed since a connection last looked.
+            reader = cast(SqliteConnection, self._database.reader())
+            version = reader.data_version()
+            return version, version
+        token = token_of(scope)
+        mark = await self._reads.run(lambda connection: key_mark(connection, token))
+        return mark, mark and mark.key
 
     def answer(self, key: Key) -> Kept | None:
-        return self._answers.get(key)
+        return self._answers.get(key.answer)
 
     def keep(self, key: Key, kept: Kept) -> None:
-        self._answers.put(key, kept)
+        self._answers.put(key.answer, kept)
 
-    def identity(self, key: Key, kb_address: str) -> Identity | None:
-        return self._identities.get((key[0], key[1], kb_address))
+    def identity(self, key: Key) -> Identity | None:
+        return self._identities.get(key.identity)
 
-    def keep_identity(self, key: Key, kb_address: str, identity: Identity) -> None:
-        self._identities.put((key[0], key[1], kb_address), identity)
+    def keep_identity(self, key: Key, identity: Identity) -> None:
+        self._identities.put(key.identity, identity)
 
 
 def _weigh(kept: Kept) -> int:

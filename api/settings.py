@@ -13,9 +13,10 @@ from kbstore.limits import (
 class Settings(Struct, frozen=True, kw_only=True):
     """How one server serves. Each default is the limit of that name; a test may lower it.
 
-    `reader_threads` run the reads that may take longer than a few milliseconds, of which
-    `waiting_reads_max` may wait; `answer_cache_bytes` bounds the encoded answers
-    kept while nothing is written.
+    `reader_threads` run the reads that may take longer than a few milliseconds. The short ones
+    of a database server run in `short_reader_threads`, those of a file in the event loop. Each
+    thread has a connection of its own; of either kind `waiting_reads_max` may wait.
+    `answer_cache_bytes` bounds the encoded answers kept while nothing is written.
     """
 
     request_bytes_max: int = REQUEST_BYTES_MAX
@@ -23,5 +24,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     min_revision_wait_seconds_max: float = MIN_REVISION_WAIT_SECONDS_MAX
     idempotency_wait_seconds_max: float = IDEMPOTENCY_WAIT_SECONDS_MAX
     reader_threads: int = 4
+    short_reader_threads: int = 8
     waiting_reads_max: int = 256
     answer_cache_bytes: int = 64 * 1024 * 1024

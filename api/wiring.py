@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from kbstore.clock import Clock
 from kbstore.ids import IdSource
 from kbstore.service import CommandService
+from kbstore.store import backends
 from kbstore.store import tables as store_tables
 from kbstore.store.database import Database
 from projections import tables as projection_tables
@@ -32,12 +33,12 @@ class Services:
 
 def open_database(url: str) -> Database:
     """The database behind a URL, with the whole schema; a new SQLite file is created."""
-    return Database.open(url, SCHEMA)
+    return backends.open_database(url, SCHEMA)
 
 
 def locate_database(url: str) -> Database:
     """The database behind a URL, whatever schema it has."""
-    return Database.locate(url, SCHEMA)
+    return backends.locate_database(url, SCHEMA)
 
 
 def build_services(

@@ -29,6 +29,7 @@ from kbstore.errors import (
     UnsupportedMediaTypeError,
 )
 from kbstore.service import CommandRequest, Outcome
+from kbstore.store.connection import Connection
 from kbstore.store.idempotency import Claim
 from projections.read.notes import note
 from projections.read.refs import standing
@@ -36,6 +37,7 @@ from projections.read.rows import last_row
 from projections.snapshot import Snapshot, open_snapshot
 from projections.views import Json
 
+Check = Callable[[Connection, Call], None]
 Make = Callable[[Write], Awaitable[Command]]
 Render = Callable[[Call, State, Outcome], Answer]
 
@@ -51,7 +53,7 @@ class WriteRules(Struct, frozen=True, kw_only=True):
     `check` passes who is allowed to write there, and raises for others.
     """
 
-    check: Callable[[Call], None] | None = None
+    check: Check | None = None
     is_conditional: bool = False
     is_body_optional: bool = False
     body_types: tuple[str, ...] = ("application/json",)
@@ -63,14 +65,14 @@ async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
     raw, value = await _read_value(call, rules)
     claim = claim_of(call, value)
     if claim is None:
-        return _render(call, rules, await _run(call, rules, make, raw, value, None))
+        return await _rendered(call, rules, await _run(call, rules, make, raw, value, None))
     running_key = (call.kb.kb_id, claim.principal, claim.key)
     seconds_max = call.server.settings.idempotency_wait_seconds_max
     async with call.server.running.turn(running_key, seconds_max):
-        outcome = first_outcome(call, claim)
+        outcome = await first_outcome(call, claim)
         if outcome is None:
             outcome = await _run(call, rules, make, raw, value, claim)
-    return _render(call, rules, outcome)
+    return await _rendered(call, rules, outcome)
 
 
 async def _read_value(call: Call, rules: WriteRules) -> tuple[bytes, Json]:
@@ -98,7 +100,8 @@ async def _run(
     call: Call, rules: WriteRules, make: Make, raw: bytes, value: Json, claim: Claim | None
 ) -> Outcome:
     if rules.check is not None:
-        rules.check(call)
+        check = rules.check
+        await call.read(lambda connection: check(connection, call))
     write = Write(call, raw, value, expected_version(call) if rules.is_conditional else None)
     origin = origin_of(call.scope, call.caller)
     command = await make(write)
@@ -117,18 +120,19 @@ async def _run(
     except ConflictError as conflict:
         raise await enrich(call, command, conflict) from None
     # The revision that a dry run names was never committed: what it is about is at the head.
-    return replace(outcome, revision=head_of(call).revision) if write.is_dry_run else outcome
+    if write.is_dry_run:
+        outcome = replace(outcome, revision=(await head_of(call)).revision)
+    return outcome
 
 
-def needs(role: Role, action: str, target: Target = "page") -> Callable[[Call], None]:
+def needs(role: Role, action: str, target: Target = "page") -> Check:
     """The check that the caller sees what the address names and has the role on its scope.
 
     `action` starts the refusal: "Editing a page". It raises NotFoundError or RoleTooWeakError,
     in the words of the rules.
     """
 
-    def check(call: Call) -> None:
-        connection = call.server.services.database.reader()
+    def check(connection: Connection, call: Call) -> None:
         with connection.reading():
             snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
             snapshot.access.require(role, _scope_of(call, snapshot, target), action)
@@ -149,9 +153,12 @@ def _scope_of(call: Call, snapshot: Snapshot, target: Target) -> str:
         return row.scope_now
 
 
-def _render(call: Call, rules: WriteRules, outcome: Outcome) -> Answer:
+async def _rendered(call: Call, rules: WriteRules, outcome: Outcome) -> Answer:
     """The answer read at the revision of the outcome, under today's access."""
-    connection = call.server.services.database.reader()
-    with connection.reading():
-        snapshot = open_snapshot(connection, call.kb.kb_id, call.caller, outcome.revision)
-        return rules.render(call, State(snapshot), outcome)
+
+    def render(connection: Connection) -> Answer:
+        with connection.reading():
+            snapshot = open_snapshot(connection, call.kb.kb_id, call.caller, outcome.revision)
+            return rules.render(call, State(snapshot), outcome)
+
+    return await call.read(render)

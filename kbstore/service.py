@@ -1,11 +1,11 @@
 """The command service: from a command and its caller to a commit, in one transaction."""
 
-import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from uuid import UUID
 
+from eventsourcing.persistence import IntegrityError
 from msgspec import Struct
 
 from kbstore.access import Caller
@@ -118,7 +118,7 @@ class CommandService:
         except _DryRunEnds as end:
             surroundings.state = before
             return end.outcome
-        except sqlite3.IntegrityError as error:
+        except IntegrityError as error:
             # The rules look before they decide, so this is the backstop alone.
             surroundings.state = before
             raise VersionConflictError("Another write won; read again and retry.") from error

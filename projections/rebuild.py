@@ -1,15 +1,11 @@
 """Rebuilding: the projections filled anew as another generation, which then takes over."""
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from uuid import UUID
 
 from msgspec import Struct
 from sqlalchemy import BigInteger, Table, bindparam, delete, select, tuple_, update
 
-from kbstore.errors import DatabaseInUseError, NotFoundError
+from kbstore.errors import NotFoundError
 from kbstore.store.commits import Head
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
@@ -66,7 +62,7 @@ def rebuild(
     """
     connection = database.connect()
     try:
-        with _alone(database.path):
+        with database.alone("rebuilding"):
             head = _head(read_head(connection, kb_id))
             _delete_others(connection, kb_id, head.generation)
             generation = head.generation + 1
@@ -119,7 +115,7 @@ def _delete_others(connection: Connection, kb_id: UUID, keep: int) -> None:
     for statement in _DELETES:
         while True:
             connection.begin_write()
-            deleted = connection.run(statement, {"kb": kb_id.bytes, "keep": keep})
+            deleted = connection.count(statement, {"kb": kb_id.bytes, "keep": keep})
             connection.commit()
             if not deleted:
                 break
@@ -129,14 +125,3 @@ def _head(head: Head | None) -> Head:
     if head is None:
         raise NotFoundError("Knowledge base not found.")
     return head
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Holds the rebuilding of a database file; the lock ends with the process."""
-    with Path(f"{path}.rebuilding").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise DatabaseInUseError(f"{path} is being rebuilt by another process.") from error
-        yield

@@ -26,9 +26,9 @@ class Step(Struct, frozen=True):
     actor: str
     position: int
 
-    def run(self, statement: Statement, values: Parameters) -> int:
-        """Changes rows of this generation; gives how many."""
-        return self.connection.run(statement, {**self.key, **values})
+    def run(self, statement: Statement, values: Parameters) -> None:
+        """Changes rows of this generation."""
+        self.connection.run(statement, {**self.key, **values})
 
     def run_many(self, statement: Statement, values: Sequence[Mapping[str, Value]]) -> None:
         """Changes rows of this generation, a set of values each; nothing when there are none."""

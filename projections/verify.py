@@ -1,17 +1,19 @@
 """Verifying a knowledge base: its log proves itself, and its rows are what the log gives."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID
 
+from eventsourcing.persistence import IntegrityError
+
 from kbstore.errors import NotFoundError
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
 from kbstore.store.heads import read_head
 from kbstore.store.projecting import InlineProjections
+from kbstore.store.sqlite import SqliteConnection, SqliteDatabase
 from projections import verify_texts
 from projections.checksum import table_checksums
 from projections.content_checksum import content_checksum
@@ -68,7 +70,7 @@ def verify(
                     head.revision,
                     progress,
                 )
-            except (AssertionError, sqlite3.IntegrityError) as error:
+            except (AssertionError, IntegrityError) as error:
                 failures.add(f"the log cannot be replayed: {error}", "replay")
             else:
                 check_rows(connection, head.generation, temporary, _GENERATION, kb_id, failures)
@@ -86,7 +88,11 @@ def verify(
 
 @contextmanager
 def _tolerant(connection: Connection) -> Iterator[None]:
-    """Lets the connection read texts that are no UTF-8: they are reported, not raised."""
+    """Lets the connection read texts that are no UTF-8: they are reported, not raised.
+    PostgreSQL holds no such texts."""
+    if not isinstance(connection, SqliteConnection):
+        yield
+        return
     raw = connection.raw
     strict = raw.text_factory
     raw.text_factory = lambda value: value.decode(errors="backslashreplace")
@@ -100,10 +106,10 @@ def _tolerant(connection: Connection) -> Iterator[None]:
 def _temporary() -> Iterator[Connection]:
     """A connection to an empty database that is gone afterwards, and need not be durable."""
     with TemporaryDirectory(prefix="kbstore-verify-") as folder:
-        database = Database(Path(folder) / "replay.db", [metadata, verify_texts.metadata])
+        database = SqliteDatabase(Path(folder) / "replay.db", [metadata, verify_texts.metadata])
         database.migrate()
         connection = database.connect()
-        connection.raw.execute("PRAGMA synchronous = OFF")
+        connection.command("PRAGMA synchronous = OFF")
         try:
             yield connection
         finally:

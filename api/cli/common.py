@@ -4,7 +4,6 @@ import functools
 import os
 import pwd
 import re
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import NoReturn, ParamSpec
 
 import click
 import msgspec
+from eventsourcing.persistence import PersistenceError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -35,7 +35,7 @@ def database_option(command: Callable[P, None]) -> Callable[P, None]:
         envvar="KBSTORE_DATABASE",
         default=DEFAULT_DATABASE,
         show_default=True,
-        help="sqlite:///PATH",
+        help="sqlite:///PATH or postgresql://USER@HOST/NAME",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
     @functools.wraps(command)
@@ -44,7 +44,7 @@ def database_option(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except KBStoreError as error:
             refuse(error, bool(kwargs.get("as_json")))
-        except sqlite3.Error as error:
+        except PersistenceError as error:
             refusal = DatabaseUnavailableError(f"The database cannot be used: {error}.")
             refuse(refusal, bool(kwargs.get("as_json")))
         except OSError as error:

@@ -15,7 +15,7 @@ async def read_liveness(server: Server) -> Answer:
 @opens("readReadiness", "/health/ready", "Whether requests can be answered", answer=Health)
 async def read_readiness(server: Server) -> Answer:
     """Reads the catalogue: a database that is there answers that at once."""
-    find_knowledge_base(server.services.database.reader(), "any")
+    await server.reads.run(lambda connection: find_knowledge_base(connection, "any"))
     return json_answer(200, Health(status="ready"), (NO_STORE,))
 
 

@@ -48,7 +48,7 @@ async def read_active_revision(call: Call, given: ActiveParameters) -> Answer:
     answer=RevisionView,
 )
 async def read_revision_at(call: Call, given: TimeParameters) -> Answer:
-    micros = past_time(call, given.time, "time")
+    micros = await past_time(call, given.time, "time")
 
     def query(state: State) -> Found:
         at = revision_at(state.snapshot.connection, call.kb.kb_id, micros)

@@ -53,6 +53,22 @@ REVOKE_KEY = Statement(
 )
 
 
+SELECT_MARK = Statement(
+    select(*_KEY_COLUMNS, tables.heads.c.revision, tables.heads.c.generation)
+    .join_from(tables.api_keys, tables.heads, tables.heads.c.kb_id == _KEY.kb_id)
+    .where(_KEY.key_id == bindparam("key_id"))
+)
+
+
+class KeyMark(Struct, frozen=True):
+    """A key's whole row, and where its knowledge base stands: what anything that is answered to
+    the bearer of the key follows from."""
+
+    key: Row
+    revision: int
+    generation: int
+
+
 class KnowledgeBase(Struct, frozen=True):
     kb_id: UUID
     slug: str
@@ -97,6 +113,16 @@ def find_api_key(connection: Queryable, token: str) -> ApiKey | None:
     if not hmac.compare_digest(key.secret_sha256, sha256(secret.encode()).digest()):
         return None
     return key if key.revoked_at is None else None
+
+
+def key_mark(connection: Queryable, token: str) -> KeyMark | None:
+    """The mark of the key that a token names, whatever its secret; None where there is none."""
+    key_id, _ = _split_token(token)
+    row = connection.one(SELECT_MARK, {"key_id": key_id}) if key_id else None
+    if row is None:
+        return None
+    *key, revision, generation = row
+    return KeyMark(tuple(key), int(revision or 0), int(generation or 0))
 
 
 class Catalogue:
@@ -186,7 +212,7 @@ class Catalogue:
         connection: Connection = self._database.connect()
         try:
             connection.begin_write()
-            changed = connection.run(statement, values)
+            changed = connection.count(statement, values)
             connection.commit()
             return changed
         finally:

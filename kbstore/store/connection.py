@@ -1,15 +1,15 @@
-"""One connection to the database, and what runs on it.
+"""One connection to the database, whatever back end it has, and what runs on it.
 
-Transactions are SQL statements of ours: the driver's own transaction control stays off
-(`isolation_level=None`), because it would commit at moments we did not choose.
+Transactions are SQL statements of ours: a driver's own transaction control would commit at
+moments we did not choose. What a driver raises, a connection raises as the persistence errors
+of eventsourcing, so that nobody above has to know the driver: IntegrityError for a broken
+constraint (someone else won), others for a database that did not do as it was told.
 """
 
-import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
-
-from eventsourcing.persistence import IntegrityError
 
 from kbstore.store.statements import Row, Statement, Values
 
@@ -22,71 +22,91 @@ class Queryable(Protocol):
     def one(self, statement: Statement, values: Values) -> Row | None: ...
 
 
-class Connection:
-    """A SQLite connection of one thread. Rows are plain tuples in the statement's order."""
+class Connection(ABC):
+    """A connection of one thread. Rows are plain tuples in the statement's order."""
 
-    def __init__(self, raw: sqlite3.Connection) -> None:
-        self.raw = raw
-
+    @abstractmethod
     def all(self, statement: Statement, values: Values) -> list[Row]:
         """Every row of a query."""
-        sql, parameters = statement.bind(values)
-        return self.raw.execute(sql, parameters).fetchall()
 
+    @abstractmethod
     def one(self, statement: Statement, values: Values) -> Row | None:
         """The first row of a query, or None."""
-        sql, parameters = statement.bind(values)
-        row: Row | None = self.raw.execute(sql, parameters).fetchone()
-        return row
 
+    @abstractmethod
     def each(self, statement: Statement, values: Values) -> Iterator[Row]:
         """The rows of a query one by one; the result never stands in memory as a whole."""
-        sql, parameters = statement.bind(values)
-        yield from self.raw.execute(sql, parameters)
 
-    def run(self, statement: Statement, values: Values) -> int:
-        """Runs a statement that changes rows; gives how many it changed."""
-        sql, parameters = statement.bind(values)
-        return self.raw.execute(sql, parameters).rowcount
+    @abstractmethod
+    def run(self, statement: Statement, values: Values) -> None:
+        """Runs a statement that changes rows."""
 
+    @abstractmethod
+    def count(self, statement: Statement, values: Values) -> int:
+        """The same; gives how many rows it changed."""
+
+    @abstractmethod
     def run_many(self, statement: Statement, values: Iterable[Values]) -> None:
         """Runs one statement, which has no lists, for each set of values."""
-        self.raw.executemany(statement.sqlite, [statement.bind(each)[1] for each in values])
 
-    def begin_write(self) -> None:
-        """Takes the write lock before any read, so that nothing read can be stale."""
-        self.raw.execute("BEGIN IMMEDIATE")
+    @abstractmethod
+    def command(self, sql: str) -> None:
+        """Runs SQL without parameters: of transactions, settings and the schema."""
 
+    @abstractmethod
+    def begin_write(self, *, is_pipelined: bool = False) -> None:
+        """Begins a transaction that writes. SQLite locks the file now, before any read, so that
+        nothing read can be stale; PostgreSQL locks the rows that the transaction asks for.
+
+        With `is_pipelined` statements that change rows may not wait for the database's answer:
+        an error then comes up at a later one, and ends the transaction.
+        """
+
+    @abstractmethod
     def begin_read(self) -> None:
-        self.raw.execute("BEGIN")
+        """Begins a transaction whose statements all see one state of the database."""
 
+    @abstractmethod
     def commit(self) -> None:
-        self.raw.execute("COMMIT")
+        """Commits. Raises when COMMIT did not answer that it did."""
 
+    @abstractmethod
     def rollback(self) -> None:
-        if self.raw.in_transaction:
-            self.raw.execute("ROLLBACK")
+        """Ends the transaction without a trace; nothing happens where there is none."""
 
     @property
+    @abstractmethod
     def in_transaction(self) -> bool:
-        return self.raw.in_transaction
+        """Whether a transaction is open and can go on: false once an error has ended it."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing can be asked of it any more, and another one has to be made."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None: ...
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undoes what the block wrote when it raises; the transaction around it goes on.
 
-        Some errors make SQLite roll back the whole transaction; then there is no savepoint
-        left to return to, and the caller finds `in_transaction` false.
+        Some errors end the whole transaction; then there is no savepoint left to return to,
+        and the caller finds `in_transaction` false.
         """
-        self.raw.execute("SAVEPOINT command")
+        self.command("SAVEPOINT command")
         try:
             yield
         except BaseException:
-            if self.raw.in_transaction:
-                self.raw.execute("ROLLBACK TO command")
-                self.raw.execute("RELEASE command")
+            self.undo_savepoint()
             raise
-        self.raw.execute("RELEASE command")
+        self.command("RELEASE command")
+
+    def undo_savepoint(self) -> None:
+        """Goes back to the innermost savepoint, and leaves it, if the transaction still can."""
+        if self.in_transaction:
+            self.command("ROLLBACK TO command")
+            self.command("RELEASE command")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -96,15 +116,3 @@ class Connection:
             yield
         finally:
             self.rollback()
-
-    def close(self) -> None:
-        self.raw.close()
-
-
-@contextmanager
-def integrity_errors() -> Iterator[None]:
-    """Raises a broken constraint as eventsourcing's IntegrityError: someone else won."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise IntegrityError(str(error)) from error

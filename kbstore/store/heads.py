@@ -27,6 +27,12 @@ SELECT_LAST_VERSION = Statement(
         tables.events.c.originator_id == bindparam("originator_id"),
     )
 )
+SELECT_DIGEST = Statement(
+    select(tables.commits.c.digest).where(
+        tables.commits.c.kb_id == bindparam("kb_id"),
+        tables.commits.c.revision == bindparam("revision"),
+    )
+)
 INSERT_HEAD = Statement(insert(tables.heads))
 UPDATE_HEAD = Statement(
     update(tables.heads)
@@ -51,6 +57,16 @@ def lock_head(connection: Connection, kb_id: UUID) -> Head | None:
     """The head, locked against every other writer until the transaction ends."""
     row = connection.one(LOCK_HEAD, {"kb_id": kb_id.bytes})
     return _head(row) if row else None
+
+
+def committed_digest(connection: Queryable, kb_id: UUID, revision: int) -> bytes | None:
+    """The digest of the commit of a revision; None where there is none."""
+    row = connection.one(SELECT_DIGEST, {"kb_id": kb_id.bytes, "revision": revision})
+    if row is None:
+        return None
+    (digest,) = row
+    assert isinstance(digest, bytes)
+    return digest
 
 
 def insert_head(connection: Connection, kb_id: UUID) -> Head:

@@ -5,11 +5,10 @@ knowledge base where an index leads to one page. What ANALYZE gathers would chan
 file. So each file gets the same estimates, made from the shape of its indexes alone.
 """
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import LargeBinary, MetaData, Table
-
-from kbstore.store.connection import Connection
 
 _ROWS = 1_000_000
 _ROWS_OF_ID = 20
@@ -21,25 +20,24 @@ _PARTIAL = 10
 """How many times fewer rows a partial index is taken to have."""
 
 
-def write_statistics(connection: Connection, schema: Sequence[MetaData]) -> None:
+def write_statistics(raw: sqlite3.Connection, schema: Sequence[MetaData]) -> None:
     """Replaces the planner's statistics, within the open transaction."""
-    raw = connection.raw
     # ANALYZE makes the table sqlite_stat1, which no other statement may create.
     raw.execute("ANALYZE")
     raw.execute("DELETE FROM sqlite_stat1")
     for metadata in schema:
         for table in metadata.sorted_tables:
-            rows = [(table.name, *row) for row in _estimates(connection, table)]
+            rows = [(table.name, *row) for row in _estimates(raw, table)]
             raw.executemany("INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)", rows)
     raw.execute("ANALYZE sqlite_schema")
 
 
-def _estimates(connection: Connection, table: Table) -> Iterator[tuple[str, str]]:
+def _estimates(raw: sqlite3.Connection, table: Table) -> Iterator[tuple[str, str]]:
     """For each index its name and its `stat`: all rows, then for each longer prefix of its
     columns the rows that share their values."""
-    indexes = connection.raw.execute("SELECT * FROM pragma_index_list(?)", (table.name,))
+    indexes = raw.execute("SELECT * FROM pragma_index_list(?)", (table.name,))
     for _, name, is_unique, origin, is_partial in indexes.fetchall():
-        columns = connection.raw.execute("SELECT name FROM pragma_index_info(?)", (name,))
+        columns = raw.execute("SELECT name FROM pragma_index_info(?)", (name,))
         rows = [_ROWS, *_rows_left(table, [column for (column,) in columns.fetchall()])]
         if is_partial:
             rows = [max(1, number // _PARTIAL) for number in rows]

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, func, select
 
 from kbstore.store import tables
 from kbstore.store.commits import Origin
-from kbstore.store.connection import Connection, integrity_errors
+from kbstore.store.connection import Connection
 from kbstore.store.database import Database
 from kbstore.store.statements import Row, Statement
 from kbstore.store.transaction import OpenCommit, WriteTransaction
@@ -86,7 +86,7 @@ class EventRecorder(AggregateRecorder):
             return []
 
         def record(transaction: WriteTransaction) -> Sequence[int]:
-            with integrity_errors(), transaction.savepoint():
+            with transaction.savepoint():
                 own = transaction.begin_commit(Origin(actor=self._actor))
                 positions = own.append_stored(stored_events)
                 own.seal()

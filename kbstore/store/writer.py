@@ -5,7 +5,6 @@ touches its neighbours; an error of the database rolls the batch back and runs i
 again one by one. Nobody is answered before COMMIT.
 """
 
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -15,24 +14,28 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 import structlog
-from eventsourcing.persistence import PersistenceError
+from eventsourcing.persistence import IntegrityError, OperationalError, PersistenceError
 
 from kbstore.clock import Clock
 from kbstore.errors import DatabaseUnavailableError, KBStoreError, NotFoundError, OverloadedError
 from kbstore.limits import (
+    WRITER_ATTEMPTS_MAX,
     WRITER_BATCH_COMMANDS_MAX,
     WRITER_BATCH_TAKE_SECONDS_MAX,
     WRITER_LINGER_SECONDS_MAX,
+    WRITER_OUTCOME_SECONDS_MAX,
     WRITER_QUEUE_COMMANDS_MAX,
 )
+from kbstore.store.commits import Head
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
-from kbstore.store.heads import lock_head, read_head, update_head
+from kbstore.store.heads import committed_digest, lock_head, update_head
 from kbstore.store.projecting import InlineProjections
 from kbstore.store.transaction import WriteTransaction
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
+_RECONNECT_PAUSE_SECONDS = 0.1
 
 
 class Task(Generic[T]):
@@ -127,51 +130,59 @@ class Writer:
 
     def _write(self, batch: list[Task[object]]) -> None:
         try:
-            taken = self._attempt(batch)
+            taken = self._attempt(batch, is_pipelined=True)
         except KBStoreError as refusal:
             # Refused as a whole: the knowledge base is gone, or the lock was never free.
             _fail(batch, refusal)
             return
-        except sqlite3.Error as error:
-            self._recover(batch, error)
+        except PersistenceError as error:
+            log.warning("batch_failed", commands=len(batch), error=str(error))
+            self._recover(batch)
             return
         if taken < len(batch):
             with self._wake:
                 self._queue.extendleft(reversed(batch[taken:]))
 
-    def _recover(self, batch: list[Task[object]], error: sqlite3.Error) -> None:
+    def _recover(self, batch: list[Task[object]]) -> None:
         """Runs the commands of a failed batch one by one; each is answered for itself."""
-        log.warning("batch_failed", commands=len(batch), error=str(error))
         for task in batch:
             if task.future.done():
                 continue
-            try:
-                self._attempt([task])
-            except sqlite3.Error as failure:
-                self._discard_connection()
-                _fail([task], _unavailable(failure))
+            refusal: Exception | None = None
+            for _ in range(WRITER_ATTEMPTS_MAX):
+                try:
+                    self._attempt([task], is_pipelined=False)
+                except PersistenceError as failure:
+                    refusal = _unavailable(failure)
+                    self._discard_connection()
+                except KBStoreError as final:
+                    refusal = final
+                    break
+                else:
+                    break
+            if refusal is not None:
+                _fail([task], refusal)
 
-    def _attempt(self, batch: list[Task[object]]) -> int:
-        """Runs commands in one transaction and answers them; gives how many were taken."""
-        connection = self._connect()
-        results: list[tuple[Task[object], object, BaseException | None]] = []
+    def _attempt(self, batch: list[Task[object]], *, is_pipelined: bool) -> int:
+        """Runs commands in one transaction and answers them; gives how many were taken.
+
+        Raises PersistenceError, with nothing written and nobody answered, when the database
+        failed in between.
+        """
+        results: list[_Result] = []
         started = time.perf_counter()
+        connection, head = self._begin(batch[0].kb_id, is_pipelined)
         try:
-            connection.begin_write()
-        except sqlite3.OperationalError as error:
-            raise _unavailable(error) from error
-        try:
-            head = lock_head(connection, batch[0].kb_id)
-            if head is None:
-                raise NotFoundError("Knowledge base not found.")
             transaction = WriteTransaction(connection, head, self._projections, self._clock)
             for task in batch:
                 if results and time.perf_counter() - started > WRITER_BATCH_TAKE_SECONDS_MAX:
                     break
-                if task.is_wanted():
-                    results.append(self._decide(task, transaction))
-                else:
+                if not task.is_wanted():
                     results.append((task, None, None))
+                    continue
+                results.append(_decide(task, transaction))
+                if not connection.in_transaction:
+                    raise OperationalError("the transaction was ended by an error")
             if transaction.has_writes:
                 if transaction.head is not head:
                     update_head(connection, transaction.head)
@@ -179,7 +190,7 @@ class Writer:
             else:
                 connection.rollback()
         except BaseException:
-            connection.rollback()
+            self._abandon(connection)
             raise
         for task, value, refusal in results:
             if task.future.cancelled():
@@ -190,37 +201,77 @@ class Writer:
                 task.future.set_result(value)
         return len(results)
 
-    @staticmethod
-    def _decide(
-        task: Task[object], transaction: WriteTransaction
-    ) -> tuple[Task[object], object, BaseException | None]:
-        try:
-            return task, task.run(transaction), None
-        except sqlite3.Error:
-            raise
-        except (KBStoreError, PersistenceError) as refusal:
-            return task, None, refusal
-        except Exception as error:
-            # A defect in one command answers that command; its savepoint undid its writes.
-            log.exception("command_failed")
-            return task, None, error
+    def _begin(self, kb_id: UUID, is_pipelined: bool) -> tuple[Connection, Head]:
+        """A transaction that holds the lock on the head. A connection that was lost while
+        nothing was asked of it is replaced."""
+        for is_last in (False, True):
+            connection: Connection | None = None
+            try:
+                connection = self._connect()
+                connection.begin_write(is_pipelined=is_pipelined)
+                head = lock_head(connection, kb_id)
+            except PersistenceError as error:
+                can_go_on = connection is not None and connection.is_lost and not is_last
+                self._discard_connection()
+                if not can_go_on:
+                    raise _unavailable(error) from error
+                continue
+            if head is None:
+                connection.rollback()
+                raise NotFoundError("Knowledge base not found.")
+            return connection, head
+        raise AssertionError("the second try answers")
 
     def _commit(self, connection: Connection, transaction: WriteTransaction) -> None:
         started = time.perf_counter()
         try:
             connection.commit()
-        except sqlite3.Error:
-            # Whether COMMIT took effect is a fact of the file, not of the error.
-            connection.rollback()
-            head = read_head(connection, transaction.kb_id)
-            if head is None or head.digest != transaction.head.digest:
+        except PersistenceError:
+            # Whether COMMIT took effect is a fact of the database, not of the error.
+            self._abandon(connection)
+            if not self._has_committed(transaction.head):
                 raise
         self._last_commit_seconds = time.perf_counter() - started
+
+    def _has_committed(self, head: Head) -> bool:
+        """Whether the commit that made this head is there, asked for as long as it takes.
+
+        The lock waits for a transaction of ours that the server may still be at. Raises
+        DatabaseUnavailableError when nobody can tell.
+        """
+        deadline = time.monotonic() + WRITER_OUTCOME_SECONDS_MAX
+        while True:
+            try:
+                connection = self._connect()
+                connection.begin_write()
+                lock_head(connection, head.kb_id)
+                digest = committed_digest(connection, head.kb_id, head.revision)
+                connection.rollback()
+            except PersistenceError as error:
+                self._discard_connection()
+                if time.monotonic() > deadline:
+                    raise DatabaseUnavailableError(
+                        "The database was lost while it committed; whether it did is not known. "
+                        "Send the request again with the same Idempotency-Key."
+                    ) from error
+                time.sleep(_RECONNECT_PAUSE_SECONDS)
+            else:
+                return digest == head.digest
 
     def _connect(self) -> Connection:
         if self._connection is None:
             self._connection = self._database.connect()
         return self._connection
+
+    def _abandon(self, connection: Connection) -> None:
+        """Ends a transaction that failed; a connection that cannot do so is let go."""
+        try:
+            connection.rollback()
+        except PersistenceError:
+            self._discard_connection()
+        else:
+            if connection.is_lost:
+                self._discard_connection()
 
     def _discard_connection(self) -> None:
         if self._connection is not None:
@@ -228,7 +279,23 @@ class Writer:
             self._connection = None
 
 
-def _unavailable(error: sqlite3.Error) -> DatabaseUnavailableError:
+_Result = tuple[Task[object], object, BaseException | None]
+
+
+def _decide(task: Task[object], transaction: WriteTransaction) -> _Result:
+    try:
+        return task, task.run(transaction), None
+    except (KBStoreError, IntegrityError) as refusal:
+        return task, None, refusal
+    except PersistenceError:
+        raise
+    except Exception as error:
+        # A defect in one command answers that command; its savepoint undid its writes.
+        log.exception("command_failed")
+        return task, None, error
+
+
+def _unavailable(error: PersistenceError) -> DatabaseUnavailableError:
     refusal = DatabaseUnavailableError("The database cannot answer now; try again.")
     refusal.__cause__ = error
     return refusal
