@@ -22,14 +22,18 @@ AnyRequest = Request[object, object, State]
 
 def create_app(services: Services, settings: Settings | None = None) -> Litestar:
     """The application over open services, which outlive it."""
-    server = Server(services, settings or Settings())
+    return build_app(Server(services, settings or Settings()))
+
+
+def build_app(server: Server) -> Litestar:
+    """The application of a server, which ends with it."""
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            server.close()
+            await server.close()
 
     app = Litestar(
         route_handlers=[

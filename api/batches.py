@@ -39,11 +39,15 @@ def target(given: str) -> PageTarget:
 
 class OperationBody(Body, frozen=True, kw_only=True, tag_field="op"):
     """One operation. `lacks_expectation` says that it changes a page of before the commit
-    without saying which version of it."""
+    without saying which version of it; `changes` are the pages that get another version."""
 
     @property
     def lacks_expectation(self) -> bool:
         return False
+
+    @property
+    def changes(self) -> tuple[PageTarget, ...]:
+        return ()
 
 
 class ChangeOperation(OperationBody, frozen=True, kw_only=True):
@@ -55,6 +59,10 @@ class ChangeOperation(OperationBody, frozen=True, kw_only=True):
     @property
     def lacks_expectation(self) -> bool:
         return self.expected_version is None and not self.page.startswith("$")
+
+    @property
+    def changes(self) -> tuple[PageTarget, ...]:
+        return (target(self.page),)
 
 
 class CreateOperation(OperationBody, frozen=True, kw_only=True, tag="create"):
@@ -134,6 +142,10 @@ class MergeOperation(ChangeOperation, frozen=True, kw_only=True, tag="merge"):
     into: Target
     into_version: ExpectedVersion = None
     on_key_collision: Literal["fail", "rename"] = "fail"
+
+    @property
+    def changes(self) -> tuple[PageTarget, ...]:
+        return target(self.page), target(self.into)
 
     def command(self, write: Write) -> MergePage:
         return MergePage(

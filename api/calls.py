@@ -11,11 +11,15 @@ from api.reads import Reads, Work
 from api.repeats import Key, Repeats
 from api.running import RunningClaims
 from api.settings import Settings
+from api.streams import Streams
+from api.watching import HeadWatch
 from api.wiring import Services
 from kbstore.access import Caller
 from kbstore.store.catalogue import KnowledgeBase
 
 T = TypeVar("T")
+
+KB_ROOT = "/openapi/v2/knowledge-bases/"
 
 
 class Server:
@@ -27,17 +31,21 @@ class Server:
         self.pool = ThreadPool(settings.reader_threads, settings.waiting_reads_max)
         # Of their own, so that no long read makes a short one wait.
         self._short_reads = ThreadPool(settings.short_reader_threads, settings.waiting_reads_max)
-        self.reads = Reads(services.database, self.pool, self._short_reads)
+        self.reads = Reads(services.database, self.pool, self._short_reads, services.replica)
+        self.heads = HeadWatch(services.database, self.reads, has_notices=settings.has_notices)
         self.repeats = Repeats(services.database, self.reads, settings.answer_cache_bytes)
         self.running = RunningClaims()
+        self.streams = Streams(settings.streams_max)
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        await self.heads.close()
         self.pool.close()
         self._short_reads.close()
 
 
 class Call(Struct, frozen=True):
-    """A request whose caller is known. `path` holds the parameters of the address."""
+    """A request whose caller is known. `path` holds the parameters of the address, `revision`
+    where the knowledge base stood when the request came, if that had to be asked."""
 
     server: Server
     scope: HTTPScope
@@ -45,15 +53,37 @@ class Call(Struct, frozen=True):
     path: dict[str, str]
     kb: KnowledgeBase
     caller: Caller
+    revision: int | None
 
     @property
     def method(self) -> str:
         method: str = self.scope["method"]
         return method
 
+    @property
+    def kb_path(self) -> str:
+        """The path of the request down to the knowledge base, as this address of it reads."""
+        before, root, below = str(self.scope["path"]).partition(KB_ROOT)
+        return before + root + below.partition("/")[0]
+
+    @property
+    def path_below_kb(self) -> str:
+        """The rest of the path, the same at every address of the knowledge base."""
+        return str(self.scope["path"]).removeprefix(self.kb_path)
+
     async def read(self, work: Work[T], *, is_long: bool = False) -> T:
         """What `work` finds with a connection to read from; as `Reads.run`."""
         return await self.server.reads.run(work, is_long=is_long)
+
+    async def read_anywhere(
+        self, work: Work[T], *, min_revision: int | None = None, is_long: bool = False
+    ) -> T:
+        """The same for an answer that a replica may give, once it has all that was there when
+        the request came, and `min_revision`."""
+        if self.revision is None:
+            return await self.read(work, is_long=is_long)
+        revision = max(self.revision, min_revision or 0)
+        return await self.server.reads.run_anywhere(self.kb.kb_id, revision, work, is_long=is_long)
 
 
 async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key) -> Call:
@@ -69,4 +99,4 @@ async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key
         "kb": identity.kb.slug,
         "principal": identity.caller.principal,
     }
-    return Call(server, scope, receive, path, identity.kb, identity.caller)
+    return Call(server, scope, receive, path, identity.kb, identity.caller, key.revision)

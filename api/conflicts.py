@@ -2,8 +2,18 @@
 
 from uuid import UUID
 
+from msgspec import UNSET
+
 from api.calls import Call
-from kbstore.domain.commands import Batch, Command, EditPage
+from kbstore.domain.commands import (
+    Batch,
+    Command,
+    DeletePage,
+    EditPage,
+    MergePage,
+    Operation,
+    RestorePage,
+)
 from kbstore.errors import (
     ConflictError,
     NotFoundError,
@@ -19,7 +29,7 @@ from projections.read.deletions import ref_before
 from projections.read.history import history
 from projections.read.rows import is_readable, last_row
 from projections.snapshot import Snapshot, open_snapshot
-from projections.views import Json
+from projections.views import EventView, Json
 
 EVENTS_READ_MAX = 200
 PAGES_TOLD_MAX = 10_000
@@ -53,8 +63,12 @@ def _enriched(
         if page_id is None or not isinstance(expected, int):
             return conflict
         try:
-            details = conflict_details(snapshot, page_id, expected, _body_sent(command, page_id))
+            body = _body_sent(command, page_id, expected)
+            details = conflict_details(snapshot, page_id, expected, body)
         except NotFoundError:
+            if last_row(snapshot, page_id) is None:
+                # The commit itself was to create the page: nobody has read a version of it.
+                return conflict
             deleted = _details_of_deleted(snapshot, page_id)
             if deleted is None:
                 raise
@@ -78,35 +92,58 @@ def _details_of_deleted(snapshot: Snapshot, page_id: UUID) -> dict[str, Json] | 
 
 
 def pages_changed_since(snapshot: Snapshot, revision: int) -> list[Json]:
-    """The readable pages that an event after `revision` is about: `pageId`, `ref`, `revision`."""
+    """The readable pages that an event after `revision` is about: `pageId`, `ref`, `revision`.
+
+    The ref of a page that has ended is the one it had before, for who may see that it was.
+    """
     first = list_commits(snapshot, revision, EVENTS_READ_MAX)
     while not first.items and first.after is not None:
         first = list_commits(snapshot, first.after, EVENTS_READ_MAX)
     if not first.items:
         return []
-    changed: dict[UUID, Json] = {}
+    changed: dict[UUID, EventView] = {}
     position: int | None = first.items[0].events[0].position - 1
     while position is not None and len(changed) < PAGES_TOLD_MAX:
         part = events(snapshot, position, EVENTS_READ_MAX)
         for event in part.items:
             if event.page_id is not None:
-                changed[event.page_id] = {
-                    "pageId": str(event.page_id),
-                    "ref": event.ref,
-                    "revision": event.revision,
-                }
+                changed[event.page_id] = event
         position = part.after
-    return list(changed.values())
+    return [
+        {
+            "pageId": str(page_id),
+            "ref": event.ref or _ref_of_ended(snapshot, page_id),
+            "revision": event.revision,
+        }
+        for page_id, event in changed.items()
+    ]
 
 
-def _body_sent(command: Command, page_id: UUID) -> str | None:
-    """The whole body that the refused command wanted the page to have."""
+def _ref_of_ended(snapshot: Snapshot, page_id: UUID) -> str | None:
+    row = last_row(snapshot, page_id)
+    if row is None or row.to_revision > snapshot.revision or not is_readable(snapshot, row):
+        return None
+    return ref_before(snapshot, page_id, row.to_revision)
+
+
+def _body_sent(command: Command, page_id: UUID, expected: int) -> str | None:
+    """The whole body that the refused command would have left the page with, where it was made
+    from the version expected; None where no edit of it says the last word on the body, and for
+    an unwritten page, whose text may have been another one when it was read."""
+    if expected == 0:
+        return None
     operations = command.operations if isinstance(command, Batch) else (command,)
-    for operation in operations:
-        if (
-            isinstance(operation, EditPage)
-            and operation.page == page_id
-            and isinstance(operation.body, PreparedBody)
-        ):
-            return operation.body.text.value
-    return None
+    last = next((each for each in reversed(operations) if _sets_body(each, page_id)), None)
+    if not isinstance(last, EditPage) or last.expected_version != expected:
+        return None
+    return last.body.text.value if isinstance(last.body, PreparedBody) else None
+
+
+def _sets_body(operation: Operation, page_id: UUID) -> bool:
+    match operation:
+        case EditPage():
+            return operation.page == page_id and operation.body is not UNSET
+        case RestorePage() | DeletePage() | MergePage():
+            return operation.page == page_id
+        case _:
+            return False

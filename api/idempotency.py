@@ -33,7 +33,7 @@ def claim_of(call: Call, value: Json) -> Claim | None:
         principal=call.caller.principal,
         key=key,
         request_sha256=request_hash(
-            call.method, _path_below_kb(call), call.scope["query_string"], value
+            call.method, call.path_below_kb, call.scope["query_string"], value
         ),
     )
 
@@ -52,12 +52,6 @@ async def first_outcome(call: Call, claim: Claim) -> Outcome | None:
     """
     stored = await call.read(lambda connection: find_claim(connection, call.kb.kb_id, claim))
     return None if stored is None else replayed(stored, (await head_of(call)).revision)
-
-
-def _path_below_kb(call: Call) -> str:
-    """A knowledge base has several addresses; they make no other request."""
-    path: str = call.scope["path"]
-    return path.partition(f"/{call.path['kb']}")[2]
 
 
 def _without_expectations(value: Json) -> Json:

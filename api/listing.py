@@ -97,19 +97,19 @@ async def read_list(
 ) -> Answer:
     """The next part of a list.
 
-    Raises ValidationError for a cursor that is altered or of another list, and
-    StaleCursorError when the head has moved on since the walk began without a revision.
+    Raises ValidationError for a cursor that is altered or of another list, or sent with a
+    revision or a time that is not its own, and StaleCursorError when the head has moved on
+    since the walk began without one.
     """
     signer = Signer(call.kb, walk.operation, call.caller, walk.shape)
     place = None if at.cursor is None else signer.read(at.cursor)
     moment = await moment_of(call, at)
-    is_pinned = moment != Moment()
-    if place is not None and moment.revision is not None and moment.revision != place.revision:
-        raise refuse_mismatch()
-    goes_on_there = place is not None and not walk.is_feed and moment.micros is None
-    if place is not None and (place.is_pinned or goes_on_there):
-        is_pinned = is_pinned or place.is_pinned
-        moment = Moment(revision=place.revision)
+    is_pinned = moment != Moment() or (place is not None and place.is_pinned)
+    if place is not None:
+        if moment.revision not in (None, place.revision):
+            raise refuse_mismatch()
+        if moment == Moment() and (is_pinned or not walk.is_feed):
+            moment = Moment(revision=place.revision)
     await await_revision(call, at.min_revision)
     limit = at.limit or (place.limit if place is not None else LIST_ITEMS_DEFAULT)
     window = Window(limit, None if place is None else place.after)
@@ -125,13 +125,16 @@ async def read_list(
         )
         return represent(state, Found(shown))
 
-    return await call.read(
-        lambda connection: in_snapshot(connection, call, moment, use), is_long=walk.is_long
+    return await call.read_anywhere(
+        lambda connection: in_snapshot(connection, call, moment, use),
+        min_revision=at.min_revision,
+        is_long=walk.is_long,
     )
 
 
 def _check_place(state: State, place: Place | None, walk: Walk, is_pinned: bool) -> None:
-    if place is None or walk.is_feed:
+    """Refuses a state that is not the cursor's. A feed that names none goes on at the head."""
+    if place is None or (walk.is_feed and not is_pinned):
         return
     if state.revision != place.revision:
         raise refuse_mismatch()

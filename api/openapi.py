@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from api.operations import Operation
 from api.representations import ErrorAnswer
+from api.streams import MEDIA_TYPE
 from kbstore.limits import (
     COMMIT_MESSAGE_CODE_POINTS_MAX,
     IDEMPOTENCY_KEY_CODE_POINTS_MAX,
@@ -112,6 +113,9 @@ def _headers(operation: Operation) -> Iterator[Schema]:
     if operation.needs_key:
         for name, description in _CALL_HEADERS.items():
             yield _header(name, description, _STRING)
+    if operation.is_stream:
+        yield _header("Last-Event-ID", "The position of the last event seen", _STRING)
+        return
     if operation.rules is None:
         if operation.needs_key:
             yield _header("If-None-Match", "The ETag of an answer that is kept", _STRING)
@@ -156,6 +160,8 @@ def _answers(operation: Operation) -> dict[str, Schema]:
         answer: Schema = {"description": _STATUS_WORDS[status], "headers": _told(operation)}
         if kind is not None:
             answer["content"] = {"application/json": {"schema": _reference(kind)}}
+        elif operation.is_stream:
+            answer["content"] = {MEDIA_TYPE: {"schema": _STRING}}
         elif status != 304:
             answer["content"] = {"application/json": {"schema": {"type": "object"}}}
         answers[str(status)] = answer

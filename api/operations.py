@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from api.answers import Answer
 from api.bodies import Body, refuse_repeated_names
-from api.calls import Call, Server, open_call
+from api.calls import KB_ROOT, Call, Server, open_call
 from api.parameters import Parameters, parse_parameters
 from api.reading import conditional
 from api.repeats import Kept
+from api.streams import Frames, Stream
 from api.write import Write
 from api.writing import WriteRules, answer_write
 from kbstore.domain.commands import Command
@@ -44,8 +45,9 @@ from kbstore.errors import (
 P = TypeVar("P", bound=Parameters)
 B = TypeVar("B", bound=Body)
 Errors = tuple[type[KBStoreError], ...]
+Reopened = Callable[[], Awaitable[Call]]
 
-KB_PATH = "/openapi/v2/knowledge-bases/{kb}"
+KB_PATH = KB_ROOT + "{kb}"
 
 ALWAYS: Errors = (MalformedRequestError, DatabaseUnavailableError, InternalError)
 OF_CALLS: Errors = (*ALWAYS, UnauthenticatedError, NotFoundError, ValidationError)
@@ -83,7 +85,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     answers: dict[int, type[Struct] | None]
     errors: Errors
     needs_key: bool = True
-    respond: Callable[[Server, HTTPScope, Receive], Awaitable[Answer]]
+    is_stream: bool = False
+    respond: Callable[[Server, HTTPScope, Receive], Awaitable[Answer | Stream]]
 
 
 def reads(
@@ -119,6 +122,39 @@ def reads(
             parameters=parameters,
             answers={200: answer, 304: None},
             errors=(*OF_READS, *errors, *((StaleCursorError,) if is_list else ())),
+            respond=respond,
+        )
+
+    return make
+
+
+def streams(
+    name: str, path: str, summary: str, *, parameters: type[P], errors: Errors = ()
+) -> Callable[[Callable[[Call, P, Reopened], Awaitable[Frames]]], Operation]:
+    """Makes an operation of a handler that goes on answering.
+
+    What it refuses at once is refused before the stream begins. Its frames get the call opened
+    anew, with today's key, as often as they ask.
+    """
+
+    def make(handler: Callable[[Call, P, Reopened], Awaitable[Frames]]) -> Operation:
+        async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Stream:
+            async def reopened() -> Call:
+                return await open_call(server, scope, receive, await server.repeats.key(scope))
+
+            call = await reopened()
+            given = parse_parameters(scope["query_string"], parameters)
+            return server.streams.open(await handler(call, given, reopened))
+
+        return Operation(
+            name=name,
+            method="GET",
+            path=KB_PATH + path,
+            summary=summary,
+            parameters=parameters,
+            answers={200: None},
+            errors=(*OF_CALLS, OverloadedError, *errors),
+            is_stream=True,
             respond=respond,
         )
 

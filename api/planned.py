@@ -20,7 +20,7 @@ from kbstore.domain.events import (
 from kbstore.errors import NotFoundError
 from projections.read.notes import note
 from projections.read.pins import known_audience, pins_of_page
-from projections.read.rows import readable_row
+from projections.read.rows import last_row, readable_row
 from projections.snapshot import Snapshot
 
 Placed = PageCreated | PageMoved | PageRestored
@@ -33,23 +33,34 @@ Known = tuple[tuple[str, ...], int]
 def planned_events(snapshot: Snapshot, events: Sequence[Event]) -> tuple[PlannedEvent, ...]:
     """Views of the events, over the state before them. A merge also moves notes and pins its
     caller may not know of, or changes no part of them that he knows."""
-    created = {e.originator_id for e in events if isinstance(e, PageCreated | NoteAdded)}
+    new = {e.originator_id for e in events if isinstance(e, PageCreated | PageRestored | NoteAdded)}
+    states = (snapshot, *_states_restored(snapshot, events))
     pins: dict[UUID, Known | None] = {}
-    return tuple(_view(event) for event in events if _is_known(snapshot, event, created, pins))
+    return tuple(_view(event) for event in events if _is_known(states, event, new, pins))
+
+
+def _states_restored(snapshot: Snapshot, events: Sequence[Event]) -> list[Snapshot]:
+    """What was before the deletions that the events undo: with a page its notes and pins come
+    back, which are in no state since."""
+    restored = [event.originator_id for event in events if isinstance(event, PageRestored)]
+    rows = [row for page_id in restored if (row := last_row(snapshot, page_id)) is not None]
+    ended = {row.to_revision for row in rows if row.to_revision <= snapshot.revision}
+    return [snapshot.at(revision - 1) for revision in sorted(ended, reverse=True)]
 
 
 def _is_known(
-    snapshot: Snapshot, event: Event, created: set[UUID], pins: dict[UUID, Known | None]
+    states: Sequence[Snapshot], event: Event, new: set[UUID], pins: dict[UUID, Known | None]
 ) -> bool:
     """`pins` holds the pins that events before this one changed, as these left them."""
+    snapshot = states[0]
     subject = event.originator_id
     match event:
         case PageCreated() | PageMoved() | PageRestored():
             return snapshot.access.can_read(event.scope)
         case NoteMoved() | NoteRestamped() | NoteRemoved():
-            return subject in created or _sees_note(snapshot, subject)
+            return subject in new or any(_sees_note(state, subject) for state in states)
         case PinSet():
-            before = pins[subject] if subject in pins else _pin_before(snapshot, event)
+            before = pins[subject] if subject in pins else _pin_before(states, event)
             audience = known_audience(snapshot, event.audience)
             pins[subject] = (audience, event.depth) if audience else None
             return pins[subject] != before
@@ -58,7 +69,7 @@ def _is_known(
             # Of a pin that goes, only the page it stood on could tell; `unpin` names it itself.
             return False
         case _:
-            return subject in created or readable_row(snapshot, subject) is not None
+            return subject in new or readable_row(snapshot, subject) is not None
 
 
 def _sees_note(snapshot: Snapshot, note_id: UUID) -> bool:
@@ -69,12 +80,14 @@ def _sees_note(snapshot: Snapshot, note_id: UUID) -> bool:
     return True
 
 
-def _pin_before(snapshot: Snapshot, event: PinSet) -> Known | None:
-    try:
-        pins = pins_of_page(snapshot, event.page_id)
-    except NotFoundError:
-        return None
-    return next(((pin.audience, pin.depth) for pin in pins if pin.kind == event.kind), None)
+def _pin_before(states: Sequence[Snapshot], event: PinSet) -> Known | None:
+    for state in states:
+        try:
+            pins = pins_of_page(state, event.page_id)
+        except NotFoundError:
+            continue
+        return next(((pin.audience, pin.depth) for pin in pins if pin.kind == event.kind), None)
+    return None
 
 
 def _view(event: Event) -> PlannedEvent:

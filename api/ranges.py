@@ -10,13 +10,14 @@ from api.calls import Call
 from api.write import Write
 from kbstore.domain.commands import Expected
 from kbstore.domain.events import ReplacedRange
+from kbstore.domain.pages import unwritten_range
 from kbstore.domain.preparing import prepare_body
 from kbstore.errors import NotFoundError, ValidationError, VersionConflictError
 from kbstore.limits import BODY_BYTES_MAX
 from kbstore.text import LineRange, Position, clean_body, clean_text, replace_range
 from kbstore.texts import PreparedBody
 from projections.read.conflict import conflict_details
-from projections.read.pages import page_at_version
+from projections.read.pages import page_at_version, version_of
 from projections.read.refs import standing
 from projections.snapshot import open_snapshot
 
@@ -47,8 +48,8 @@ def edit_by_range(
 ) -> tuple[PreparedBody, ReplacedRange]:
     """The whole new body, and the range as the event records it. Takes a while for a long one.
 
-    Raises ValidationError without a body, for "any" version and for a range outside the body,
-    VersionConflictError for a version the page never had.
+    Raises ValidationError without a body, for "any" version, for a page that nothing was written
+    to yet and for a range outside the body, VersionConflictError for a version the page never had.
     """
     if not isinstance(replacement, str):
         raise ValidationError("A range needs the body.", field="body", reason="missing")
@@ -70,7 +71,8 @@ def _body_at(call: Call, page_id: UUID, version: int) -> str:
     connection = call.server.services.database.reader()
     with connection.reading():
         snapshot = open_snapshot(connection, call.kb.kb_id, call.caller)
-        standing(snapshot, page_id)
+        if version_of(standing(snapshot, page_id)) == 0:
+            raise unwritten_range()
         try:
             return page_at_version(snapshot, page_id, version).body or ""
         except NotFoundError:

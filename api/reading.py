@@ -1,6 +1,5 @@
 """Reads: one snapshot at one revision, its answer, and what caches are told about it."""
 
-import asyncio
 from collections.abc import Callable
 from uuid import UUID
 
@@ -19,8 +18,6 @@ from kbstore.store.connection import Connection
 from kbstore.store.heads import read_head
 from projections.snapshot import Snapshot, open_snapshot, revision_at
 from projections.views import View
-
-POLL_SECONDS = 0.01
 
 
 class Shown(View, frozen=True, kw_only=True):
@@ -87,17 +84,15 @@ async def await_revision(call: Call, revision: int | None) -> None:
     if revision is None:
         return
     head = (await head_of(call)).revision
-    loop = asyncio.get_running_loop()
-    end = loop.time() + call.server.settings.min_revision_wait_seconds_max
-    while head < revision:
-        if loop.time() >= end:
-            raise ProjectionBehindError(
-                f"Revision {revision} is not reached yet; try again.",
-                minRevision=revision,
-                activeContentRevision=head,
-            )
-        await asyncio.sleep(POLL_SECONDS)
-        head = (await head_of(call)).revision
+    if head >= revision:
+        return
+    seconds_max = call.server.settings.min_revision_wait_seconds_max
+    if await call.server.heads.beyond(call.kb.kb_id, revision - 1, seconds_max) is None:
+        raise ProjectionBehindError(
+            f"Revision {revision} is not reached yet; try again.",
+            minRevision=revision,
+            activeContentRevision=(await head_of(call)).revision,
+        )
 
 
 async def head_of(call: Call) -> Head:
@@ -130,7 +125,7 @@ async def read(call: Call, at: AtRevision, query: Query, *, is_long: bool = Fals
     def work(connection: Connection) -> Answer:
         return in_snapshot(connection, call, moment, lambda state: represent(state, query(state)))
 
-    return await call.read(work, is_long=is_long)
+    return await call.read_anywhere(work, min_revision=at.min_revision, is_long=is_long)
 
 
 def represent(state: State, found: Found, status: int = 200) -> Answer:

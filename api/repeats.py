@@ -29,6 +29,8 @@ class Key(Struct, frozen=True):
 
     answer: tuple[Hashable, ...]
     identity: tuple[Hashable, ...]
+    revision: int | None
+    """Where the knowledge base of the caller's key stands, if that had to be asked."""
 
 
 class Kept(Struct, frozen=True):
@@ -53,23 +55,25 @@ class Repeats:
         A later commit makes a later key, so an answer that already shows one is never found.
         """
         asking = tuple(header for header in scope["headers"] if header[0] in _ASKING)
-        of_answer, of_identity = await self._marks(scope)
+        of_answer, of_identity, revision = await self._marks(scope)
         return Key(
             (of_answer, asking, scope["path"], scope["query_string"]),
             (of_identity, asking, scope["path_params"].get("kb")),
+            revision,
         )
 
-    async def _marks(self, scope: HTTPScope) -> tuple[Hashable, Hashable]:
-        """The mark of all that an answer follows from, and that of the caller's identity."""
+    async def _marks(self, scope: HTTPScope) -> tuple[Hashable, Hashable, int | None]:
+        """The mark of all that an answer follows from, that of the caller's identity, and the
+        revision."""
         if self._database.is_file:
             # SQLite tells at once whether anybody, in this process or another one, has
             # committed since a connection last looked.
             reader = cast(SqliteConnection, self._database.reader())
             version = reader.data_version()
-            return version, version
+            return version, version, None
         token = token_of(scope)
         mark = await self._reads.run(lambda connection: key_mark(connection, token))
-        return mark, mark and mark.key
+        return (mark, mark.key, mark.revision) if mark else (None, None, None)
 
     def answer(self, key: Key) -> Kept | None:
         return self._answers.get(key.answer)

@@ -7,6 +7,8 @@ from kbstore.limits import (
     MIN_REVISION_WAIT_SECONDS_MAX,
     REQUEST_BODY_SECONDS_MAX,
     REQUEST_BYTES_MAX,
+    STREAM_HEARTBEAT_SECONDS,
+    STREAMS_MAX,
 )
 
 
@@ -16,6 +18,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     `reader_threads` run the reads that may take longer than a few milliseconds. The short ones
     of a database server run in `short_reader_threads`, those of a file in the event loop. Each
     thread has a connection of its own; of either kind `waiting_reads_max` may wait.
+    Processes of one database server tell each other of commits unless `has_notices` is false.
     `answer_cache_bytes` bounds the encoded answers kept while nothing is written.
     """
 
@@ -25,5 +28,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     idempotency_wait_seconds_max: float = IDEMPOTENCY_WAIT_SECONDS_MAX
     reader_threads: int = 4
     short_reader_threads: int = 8
+    has_notices: bool = True
+    streams_max: int = STREAMS_MAX
+    heartbeat_seconds: float = STREAM_HEARTBEAT_SECONDS
     waiting_reads_max: int = 256
     answer_cache_bytes: int = 64 * 1024 * 1024

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kbstore.clock import Clock
+from kbstore.errors import StoreError
 from kbstore.ids import IdSource
 from kbstore.service import CommandService
 from kbstore.store import backends
@@ -16,12 +17,18 @@ SCHEMA = (store_tables.metadata, projection_tables.metadata)
 
 
 class Services:
-    """An open database with the service that writes to it; reads go to the database itself."""
+    """An open database with the service that writes to it; reads go to the database itself, or
+    to a replica of it."""
 
     def __init__(
-        self, database: Database, projections: Projections, commands: CommandService
+        self,
+        database: Database,
+        projections: Projections,
+        commands: CommandService,
+        replica: Database | None = None,
     ) -> None:
         self.database = database
+        self.replica = replica
         self.projections = projections
         self.commands = commands
 
@@ -29,6 +36,8 @@ class Services:
         """Finishes accepted writes, then closes every connection."""
         self.commands.close()
         self.database.close()
+        if self.replica is not None:
+            self.replica.close()
 
 
 def open_database(url: str) -> Database:
@@ -41,17 +50,30 @@ def locate_database(url: str) -> Database:
     return backends.locate_database(url, SCHEMA)
 
 
+def locate_replica(url: str) -> Database:
+    """A replica of a PostgreSQL database, which need not answer now. StoreError for others."""
+    replica = locate_database(url)
+    if replica.is_file:
+        raise StoreError("A SQLite file has no replicas.")
+    return replica
+
+
 def build_services(
-    database: Database, clock: Clock | None = None, ids: IdSource | None = None
+    database: Database,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    replica: Database | None = None,
 ) -> Services:
     projections = Projections()
-    return Services(database, projections, CommandService(database, projections, clock, ids))
+    commands = CommandService(database, projections, clock, ids)
+    return Services(database, projections, commands, replica)
 
 
 @contextmanager
-def open_services(url: str) -> Iterator[Services]:
-    """The services over a database for the length of a block."""
-    services = build_services(open_database(url))
+def open_services(url: str, replica_url: str | None = None) -> Iterator[Services]:
+    """The services over a database, and perhaps a replica, for the length of a block."""
+    replica = None if replica_url is None else locate_replica(replica_url)
+    services = build_services(open_database(url), replica=replica)
     try:
         yield services
     finally:

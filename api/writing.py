@@ -38,6 +38,7 @@ from projections.snapshot import Snapshot, open_snapshot
 from projections.views import Json
 
 Check = Callable[[Connection, Call], None]
+Admit = Callable[[Call], None]
 Make = Callable[[Write], Awaitable[Command]]
 Render = Callable[[Call, State, Outcome], Answer]
 
@@ -50,9 +51,12 @@ NO_BODY: Json = {}
 class WriteRules(Struct, frozen=True, kw_only=True):
     """What is checked before a handler makes its command, and how the outcome is told.
 
-    `check` passes who is allowed to write there, and raises for others.
+    `admit` passes a key that may ask this at all, the first time and again; `check` who is
+    allowed to write there, before the first try alone: what he wrote may have ended or gone out
+    of his reach since, and is shown as far as he may read it. Both raise for others.
     """
 
+    admit: Admit | None = None
     check: Check | None = None
     is_conditional: bool = False
     is_body_optional: bool = False
@@ -63,6 +67,8 @@ class WriteRules(Struct, frozen=True, kw_only=True):
 async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
     """The answer to a write; that of its first try when its `Idempotency-Key` was seen before."""
     raw, value = await _read_value(call, rules)
+    if rules.admit is not None:
+        rules.admit(call)
     claim = claim_of(call, value)
     if claim is None:
         return await _rendered(call, rules, await _run(call, rules, make, raw, value, None))
@@ -119,9 +125,10 @@ async def _run(
         outcome = await asyncio.wrap_future(call.server.services.commands.execute(request))
     except ConflictError as conflict:
         raise await enrich(call, command, conflict) from None
-    # The revision that a dry run names was never committed: what it is about is at the head.
     if write.is_dry_run:
-        outcome = replace(outcome, revision=(await head_of(call)).revision)
+        # The revision that it names was never committed: what it is about is at the head.
+        return replace(outcome, revision=(await head_of(call)).revision)
+    call.server.heads.moved(call.kb.kb_id, outcome.revision)
     return outcome
 
 

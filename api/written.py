@@ -133,8 +133,7 @@ def _answer(
 
 
 def _location(call: Call, resource: str) -> Header:
-    prefix, kb, _ = str(call.scope["path"]).partition(f"/{call.path['kb']}/")
-    return (b"location", quote(f"{prefix}{kb}{resource}").encode())
+    return (b"location", quote(f"{call.kb_path}/{resource}").encode())
 
 
 def _if_readable(find: Callable[[], T]) -> T | None:
@@ -150,11 +149,15 @@ def _pin(snapshot: Snapshot, page_id: UUID, kind: str) -> PinView | None:
 
 
 def _renamed(snapshot: Snapshot, subject: Subject) -> tuple[RenamedKey, ...] | UnsetType:
-    """The children that got another key, those the caller may read today; absent for none."""
+    """The children that got another key, those the caller may read today, where they stand and
+    where they stood; absent for none."""
+    if not subject.renamed:
+        return UNSET
+    before = snapshot.at(snapshot.revision - 1)
     readable = tuple(
         RenamedKey(page=id, before=old, after=new)
         for id, old, new in subject.renamed
-        if readable_row(snapshot, id) is not None
+        if readable_row(snapshot, id) is not None and readable_row(before, id) is not None
     )
     return readable or UNSET
 

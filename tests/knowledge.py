@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -26,6 +25,7 @@ from kbstore.store.idempotency import Claim
 from kbstore.store.transaction import WriteTransaction
 from kbstore.texts import PreparedBody, PreparedText, prepare_text
 from projections.tables import CURRENT
+from tests.backends import query
 
 SCOPE = "org:acme"
 TEAM = "team:acme:support"
@@ -55,14 +55,15 @@ _slugs = count(1)
 
 
 @contextmanager
-def fast_services(path: Path) -> Iterator[Services]:
-    """Services over a new file that do not wait for the disk: tests lose no power."""
-    with open_services(f"sqlite:///{path}") as services, pytest.MonkeyPatch.context() as patch:
+def fast_services(url: str) -> Iterator[Services]:
+    """Services over a new database that do not wait for the disk: tests lose no power."""
+    with open_services(url) as services, pytest.MonkeyPatch.context() as patch:
         connect = services.database.connect
 
         def connect_fast() -> Connection:
             connection = connect()
-            connection.raw.execute("PRAGMA synchronous = OFF")
+            if services.database.is_file:
+                connection.command("PRAGMA synchronous = OFF")
             return connection
 
         patch.setattr(services.database, "connect", connect_fast)
@@ -166,8 +167,7 @@ class KnowledgeBase:
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """Rows of a query whose first parameter is the id of this knowledge base."""
-        raw = self.services.database.reader().raw
-        return raw.execute(sql, (self.id.bytes, *values)).fetchall()
+        return query(self.services.database.reader(), sql, self.id.bytes, *values)
 
     def log(self) -> list[StoredEvent]:
         """Every event there is, in order."""

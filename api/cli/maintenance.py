@@ -58,9 +58,21 @@ def rebuild(kb_address: str, database: str, as_json: bool) -> None:
     """Fill the projections of KB anew from its events, then switch over."""
     with knowledge_base(database, kb_address) as (services, found), Bar("rebuild") as bar:
         built = rebuild_projections(services.database, found.kb_id, Projections(), bar)
-    value = {"generation": built.generation, "revision": built.revision}
-    answer(
-        as_json,
-        value,
-        f"Rebuilt to revision {built.revision}; generation {built.generation} is active.",
+    swap = built.swap
+    value = {
+        "generation": built.generation,
+        "revision": built.revision,
+        "resumedFrom": built.resumed_from,
+        "swapMs": round(swap.milliseconds, 1) if swap else None,
+        "swapEvents": swap.events if swap else None,
+    }
+    went_on = f" from revision {built.resumed_from} on" if built.resumed_from is not None else ""
+    said = (
+        f"Rebuilt{went_on} to revision {built.revision}; generation {built.generation} is active. "
+        f"No write could begin for {swap.milliseconds:.1f} ms, while {swap.events} events were "
+        "caught up with."
+        if swap
+        else f"Generation {built.generation} is active since a rebuild that was killed; the rows "
+        "it left are deleted. Run this again to rebuild anew."
     )
+    answer(as_json, value, said)

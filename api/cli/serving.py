@@ -31,8 +31,15 @@ from api.serving import DEFAULT_PORT, serve_database
     type=click.Choice(LEVELS),
     help="What goes to standard error, a JSON object a line.",
 )
+@click.option(
+    "--replica",
+    envvar="KBSTORE_REPLICA",
+    help="postgresql://..., a read replica of the database, for reads.",
+)
 @database_option
-def serve(host: str, port: int, log_level: str, database: str, as_json: bool) -> None:
+def serve(
+    host: str, port: int, log_level: str, replica: str | None, database: str, as_json: bool
+) -> None:
     """Serve the database over HTTP until interrupted; finishes what was accepted."""
     configure_logs(log_level)
 
@@ -42,4 +49,4 @@ def serve(host: str, port: int, log_level: str, database: str, as_json: bool) ->
         else:
             click.echo(f"Serving {database} at {url}", err=True)
 
-    serve_database(database, host, port, started)
+    serve_database(database, host, port, started, replica_url=replica)

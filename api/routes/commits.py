@@ -98,10 +98,10 @@ def _check_range(body: CommitBody, index: int) -> None:
     operation = body.operations[index]
     if not isinstance(operation, EditOperation) or not operation.has_range:
         return
-    edits = [o for o in body.operations if isinstance(o, EditOperation)]
-    if sum(other.page == operation.page for other in edits) > 1:
+    (page,) = operation.changes
+    if sum(page in other.changes for other in body.operations) > 1:
         raise ValidationError(
-            "A page that is edited by range is edited once in a commit.",
+            "A page that is edited by range is changed by no other operation of the commit.",
             field="range",
             reason="repeated",
         )

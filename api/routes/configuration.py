@@ -18,7 +18,6 @@ from kbstore.errors import (
     ConfigurationInvalidError,
     GrantMissingError,
 )
-from kbstore.store.connection import Connection
 from kbstore.texts import PreparedText, prepare_text
 from projections.views import Json
 
@@ -61,7 +60,7 @@ async def read_configuration(call: Call, given: AtRevision) -> Answer:
     return await read(call, given, query, is_long=True)
 
 
-def require_admin(connection: Connection, call: Call) -> None:
+def require_admin(call: Call) -> None:
     """Passes a key with the grant `admin`; raises GrantMissingError in the words of the rules."""
     if not call.caller.is_admin:
         raise GrantMissingError("Configuring needs a key with the grant admin.", grant="admin")
@@ -76,7 +75,7 @@ def require_admin(connection: Connection, call: Call) -> None:
     body=ConfigurationBody,
     answer=ConfigurationWritten,
     rules=WriteRules(
-        check=require_admin,
+        admit=require_admin,
         is_conditional=True,
         body_types=("application/json", TOML),
         render=configuration_written,

@@ -76,7 +76,7 @@ async def read_commit(call: Call, given: AtRevision) -> Answer:
     answer=EventList,
 )
 async def list_all_events(call: Call, given: EventParameters) -> Answer:
-    page_id = _page_id(given.page_id)
+    page_id = page_id_in(given.page_id)
 
     def query(state: State, window: Window) -> Part:
         found = events(
@@ -113,7 +113,8 @@ async def list_all_deletions(call: Call, given: ListAt) -> Answer:
     return await read_list(call, given, Walk(operation="listDeletions", is_long=True), query)
 
 
-def _page_id(given: str | None) -> UUID | None:
+def page_id_in(given: str | None) -> UUID | None:
+    """The page that `pageId` names among the parameters; ValidationError for text that is no id."""
     if given is None:
         return None
     page_id = parse_uuid(given)

@@ -10,7 +10,7 @@ from api.operations import reads
 from api.parameters import ListAt
 from api.reading import State
 from api.representations import ScopeList
-from projections.read.declared import listed_addresses
+from projections.read.declared import known_addresses
 from projections.read.scopes import list_scopes
 
 _KEY_BYTES = 16
@@ -39,10 +39,11 @@ def _key(address: str) -> bytes:
 
 
 def _address(state: State, window: Window) -> str | None:
+    """The address the walk stopped at, whether or not the caller still has a role there."""
     if window.after is None:
         return None
     (key,) = window.after
-    for address in listed_addresses(state.snapshot):
+    for address in known_addresses(state.snapshot):
         if _key(address) == key:
             return address
     raise refuse_mismatch()

@@ -79,6 +79,11 @@ class Connection(ABC):
     def in_transaction(self) -> bool:
         """Whether a transaction is open and can go on: false once an error has ended it."""
 
+    def notices(self, seconds: float) -> list[str]:
+        """What notices said that came within this time, as soon as there is one. Where a back
+        end has none there are none."""
+        return []
+
     @property
     def is_lost(self) -> bool:
         """Whether nothing can be asked of it any more, and another one has to be made."""

@@ -1,5 +1,6 @@
 """The head of a knowledge base: the one row that every commit locks, and writes last."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from sqlalchemy import bindparam, func, insert, select, update
@@ -21,6 +22,11 @@ _HEAD_COLUMNS = (
 _SELECT = select(*_HEAD_COLUMNS).where(tables.heads.c.kb_id == bindparam("kb_id"))
 SELECT_HEAD = Statement(_SELECT)
 LOCK_HEAD = Statement(_SELECT.with_for_update())
+SELECT_REVISIONS = Statement(
+    select(tables.heads.c.kb_id, tables.heads.c.revision).where(
+        tables.heads.c.kb_id.in_(bindparam("kb_ids", expanding=True))
+    )
+)
 SELECT_LAST_VERSION = Statement(
     select(func.max(tables.events.c.originator_version)).where(
         tables.events.c.kb_id == bindparam("kb_id"),
@@ -51,6 +57,16 @@ def read_head(connection: Queryable, kb_id: UUID) -> Head | None:
     """The head as this connection's snapshot sees it."""
     row = connection.one(SELECT_HEAD, {"kb_id": kb_id.bytes})
     return _head(row) if row else None
+
+
+def revisions_of(connection: Queryable, kb_ids: Collection[UUID]) -> dict[UUID, int]:
+    """The newest revision of each of these knowledge bases."""
+    rows = connection.all(SELECT_REVISIONS, {"kb_ids": [kb_id.bytes for kb_id in kb_ids]})
+    found = {}
+    for kb_id, revision in rows:
+        assert isinstance(kb_id, bytes)
+        found[UUID(bytes=kb_id)] = int(revision or 0)
+    return found
 
 
 def lock_head(connection: Connection, kb_id: UUID) -> Head | None:

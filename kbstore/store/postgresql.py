@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import sha256
 from typing import Any, NoReturn
+from uuid import UUID
 
 import psycopg
 from eventsourcing.persistence import (
@@ -116,6 +117,12 @@ class PostgresConnection(Connection):
     def command(self, sql: str) -> None:
         try:
             self._execute(sql, ())
+        except psycopg.Error as error:
+            self._fail(error)
+
+    def notices(self, seconds: float) -> list[str]:
+        try:
+            return [each.payload for each in self.raw.notifies(timeout=seconds, stop_after=1)]
         except psycopg.Error as error:
             self._fail(error)
 
@@ -271,9 +278,10 @@ class PostgresDatabase(Database):
         yield
 
     @contextmanager
-    def alone(self, doing: str) -> Iterator[None]:
+    def alone(self, doing: str, kb_id: UUID | None = None) -> Iterator[None]:
+        number = _lock_number(doing if kb_id is None else f"{doing} {kb_id}")
         with closing(self.connect_reader()) as connection:
-            locking = f"SELECT pg_try_advisory_lock({_lock_number(doing)})"
+            locking = f"SELECT pg_try_advisory_lock({number})"
             row = connection.raw.execute(locking).fetchone()
             if row is None or not row[0]:
                 raise DatabaseInUseError(f"Another process is {doing} {self.name}.")

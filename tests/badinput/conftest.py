@@ -1,36 +1,24 @@
 """One server for all bad requests, and one knowledge base that none of them changes."""
 
-from collections.abc import Iterator, MutableMapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from api.settings import Settings
-from api.wiring import Services, open_services
+from api.wiring import Services
+from tests.backends import NewUrl
 from tests.badinput.sending import Sender
 from tests.badinput.stock import Stock
 from tests.http.world import serve
+from tests.knowledge import fast_services
 
 SMALL_BYTES = 64 * 1024
 HASTY_SECONDS = 0.25
 
 
-@pytest.fixture(autouse=True, scope="session")
-def quiet_logs() -> Iterator[None]:
-    structlog.configure(processors=[_drop])
-    yield
-    structlog.reset_defaults()
-
-
-def _drop(logger: Any, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
-    raise structlog.DropEvent
-
-
 @pytest.fixture(scope="session")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    path = tmp_path_factory.mktemp("badinput") / "store.db"
-    with open_services(f"sqlite:///{path}") as services:
+def services(new_url: NewUrl) -> Iterator[Services]:
+    with fast_services(new_url()) as services:
         yield services
 
 

@@ -1,28 +1,19 @@
 """One server for the whole run, a knowledge base of its own for each test."""
 
-import logging
 from collections.abc import Iterator
 
 import pytest
-import structlog
 
 from api.wiring import Services
 from tests.asking import Ask, Client, asking_at
+from tests.backends import NewUrl
 from tests.http.world import serve
 from tests.knowledge import KnowledgeBase, fast_services
 
 
-@pytest.fixture(autouse=True, scope="session")
-def quiet_logs() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
-
-
 @pytest.fixture(scope="session")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    path = tmp_path_factory.mktemp("field") / "store.db"
-    with fast_services(path) as services:
+def services(new_url: NewUrl) -> Iterator[Services]:
+    with fast_services(new_url()) as services:
         yield services
 
 

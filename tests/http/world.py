@@ -1,5 +1,6 @@
 """A served knowledge base for tests: its keys, its clients, and a server that is really there."""
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -96,13 +97,16 @@ class World:
 
 
 @contextmanager
-def serve(services: Services, settings: Settings | None = None) -> Iterator[str]:
+def serve(
+    services: Services, settings: Settings | None = None, listener: socket.socket | None = None
+) -> Iterator[str]:
     """The URL of a server that runs in a thread for the length of the block."""
     config = uvicorn.Config(
         create_app(services, settings), port=0, log_config=None, access_log=False, lifespan="on"
     )
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+    sockets = None if listener is None else [listener]
+    thread = threading.Thread(target=server.run, args=(sockets,), daemon=True)
     thread.start()
     deadline = time.monotonic() + 10
     while not server.started:
