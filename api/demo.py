@@ -8,7 +8,7 @@ from api.imports.running import Importer
 from api.logs import configure_logs
 from api.playback import Player, read_steps
 from api.serving import DEFAULT_PORT, serve_database
-from api.wiring import Services, open_services
+from api.wiring import Services, locate_database, open_services
 from kbstore.access import Caller, dump_configuration, load_configuration
 from kbstore.domain.commands import Configure
 from kbstore.errors import KBStoreError, NotFoundError
@@ -42,6 +42,8 @@ def run_demo() -> None:
     if not STORE.exists():
         make_database()
     url = url_of(DATABASE)
+    # One that an earlier release made has no other way to become one of this release.
+    locate_database(url).migrate()
     with open_services(url) as services:
         found = find_knowledge_base(services.database.reader(), SLUG)
         if found is None:

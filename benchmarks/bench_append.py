@@ -11,7 +11,7 @@ import itertools
 import random
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 import uvloop
@@ -27,9 +27,11 @@ from benchmarks.measuring import (
     sizes_and_passes,
 )
 from benchmarks.stores import SCOPE, Bodies, Store, copy_of, page_name, request, store_of
-from kbstore.domain.commands import Command, CreatePage, EditPage
+from kbstore.domain.commands import ANY_VERSION, Command, CreatePage, EditPage
 from kbstore.service import CommandRequest
 from kbstore.store.connection import Connection
+from kbstore.store.postgresql import PostgresConnection
+from kbstore.store.sqlite import SqliteConnection
 from kbstore.texts import inflate, prepare_text
 
 COMMANDS = 800
@@ -49,18 +51,23 @@ class Commits:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        commit = Connection.commit
+        kinds = (SqliteConnection, PostgresConnection)
+        commits = [kind.commit for kind in kinds]
+        for kind, commit in zip(kinds, commits, strict=True):
+            kind.commit = self._counted(commit)
+        try:
+            yield
+        finally:
+            for kind, commit in zip(kinds, commits, strict=True):
+                kind.commit = commit
 
+    def _counted(self, commit: Callable[[Connection], None]) -> Callable[[Connection], None]:
         def counted(connection: Connection) -> None:
             commit(connection)
             self.count += 1
             self.pause()
 
-        setattr(Connection, "commit", counted)  # noqa: B010 -- the writer's own connection
-        try:
-            yield
-        finally:
-            setattr(Connection, "commit", commit)  # noqa: B010
+        return counted
 
     def pause(self) -> None:
         if self.slow_seconds:
@@ -78,15 +85,16 @@ class Commits:
 class Commands:
     """New pages and edits in turns, made before they are measured."""
 
-    def __init__(self, services: Services, store: Store) -> None:
+    def __init__(self, services: Services, store: Store, part: int = 0) -> None:
         self._ids = services.commands.ids
         self._store = store
         self._numbers = itertools.count()
+        # Two processes that write to one store make other keys, and so do two runs.
+        self._mark = f"{part}-{time.time_ns()}"
         self._random = random.Random(1)
         self._bodies = Bodies(services, 1, [page_name(n) for n in range(len(store.pages))])
         # In turns: two writers at once never edit the same page.
         self._edited = itertools.cycle(self._random.sample(store.pages, len(store.pages)))
-        self._versions = dict.fromkeys(store.pages, len(store.revisions))
 
     def take(self, count: int) -> list[CommandRequest]:
         return [request(self._store.kb_id, self._next()) for _ in range(count)]
@@ -95,13 +103,11 @@ class Commands:
         number = next(self._numbers)
         if number % 2:
             page = next(self._edited)
-            version = self._versions[page]
-            self._versions[page] = version + 1
-            return EditPage(page=page, expected_version=version, body=self._bodies.take())
+            return EditPage(page=page, expected_version=ANY_VERSION, body=self._bodies.take())
         return CreatePage(
             scope=SCOPE,
             parent=self._random.choice(self._store.sections),
-            key=f"new-{number}",
+            key=f"new-{self._mark}-{number}",
             name=prepare_text(f"New page {number}", self._ids),
             body=self._bodies.take(),
         )

@@ -19,7 +19,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from api.wiring import Services, open_services
+from api.wiring import Services, locate_database, open_services
 from benchmarks.writing import Writer
 from kbstore.access import Caller, Configuration, Pattern, declare_scope, dump_configuration
 from kbstore.domain.commands import Command, Configure, CreatePage, EditPage
@@ -41,8 +41,8 @@ _IN_FLIGHT_MAX = 512
 
 
 class Store(Struct, frozen=True, kw_only=True):
-    """A generated store. `revisions` has for each version the first revision at which every
-    page has it."""
+    """A generated store: `database` is the path of a SQLite file or the URL of a server.
+    `revisions` has for each version the first revision at which every page has it."""
 
     database: str
     kb_id: UUID
@@ -53,7 +53,7 @@ class Store(Struct, frozen=True, kw_only=True):
 
     @property
     def url(self) -> str:
-        return f"sqlite:///{self.database}"
+        return self.database if "://" in self.database else f"sqlite:///{self.database}"
 
 
 def store_of(pages: int) -> Store:
@@ -64,9 +64,12 @@ def store_of(pages: int) -> Store:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         print(f"building a store of {pages} pages in {folder}", file=sys.stderr)
-        store = _build(folder / "kbstore.db", pages)
+        store = build_store(str(folder / "kbstore.db"), pages)
         described.write_bytes(msgspec.json.encode(store))
-    return msgspec.json.decode(described.read_bytes(), type=Store)
+    store = msgspec.json.decode(described.read_bytes(), type=Store)
+    # It may have been built before the newest tables were there.
+    locate_database(store.url).migrate()
+    return store
 
 
 @contextmanager
@@ -106,9 +109,11 @@ def request(kb_id: UUID, command: Command) -> CommandRequest:
     )
 
 
-def _build(database: Path, pages: int) -> Store:
-    with open_services(f"sqlite:///{database}") as services:
-        kb_id = _knowledge_base(services)
+def build_store(database: str, pages: int, slug: str = "bench") -> Store:
+    """A new store in a database that is migrated, or a new file."""
+    url = database if "://" in database else f"sqlite:///{database}"
+    with open_services(url) as services:
+        kb_id = _knowledge_base(services, slug)
         held = frozenset({SCOPE})
         _, key = services.commands.catalogue.create_key(
             kb_id, CALLER.principal, held, frozenset({"auditor"})
@@ -117,7 +122,7 @@ def _build(database: Path, pages: int) -> Store:
         sections = _written(services, kb_id, _sections(services, pages))
         ids, revisions = _pages(services, kb_id, sections, pages, bodies)
     return Store(
-        database=str(database),
+        database=database,
         kb_id=kb_id,
         key=key,
         sections=sections,
@@ -126,9 +131,9 @@ def _build(database: Path, pages: int) -> Store:
     )
 
 
-def _knowledge_base(services: Services) -> UUID:
+def _knowledge_base(services: Services, slug: str) -> UUID:
     origin = Origin(actor=CALLER.principal)
-    kb_id = services.commands.create_knowledge_base("bench", origin)
+    kb_id = services.commands.create_knowledge_base(slug, origin)
     configuration = declare_scope(Configuration.empty(), Pattern.parse(SCOPE))
     text = prepare_text(dump_configuration(configuration), services.commands.ids)
     admin = Caller(principal=CALLER.principal, grants=frozenset({"admin"}))

@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from uuid import UUID
 
 from sqlalchemy import MetaData, Table
 from sqlalchemy.engine import Dialect
@@ -15,7 +16,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from kbstore.errors import DatabaseNotMigratedError
 from kbstore.store.connection import Connection
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised with every change of a table, those of `projections` included. `migrate` creates what
 is missing; it adds no column to a table that is there."""
 
@@ -39,9 +40,19 @@ class Database(ABC):
     def is_new(self) -> bool:
         """Whether nothing was ever created in it, and its first user may do so."""
 
-    @abstractmethod
     def migrate(self) -> None:
-        """Creates what is missing; safe to run twice, and from several processes at once."""
+        """Creates what is missing; safe to run twice, and from several processes at once.
+
+        Raises DatabaseNotMigratedError, with nothing changed, for a schema that a newer release
+        has made.
+        """
+        if self.schema_version() > SCHEMA_VERSION:
+            self.check_migrated()
+        self.create_missing()
+
+    @abstractmethod
+    def create_missing(self) -> None:
+        """What `migrate` does to a schema that is not newer."""
 
     @abstractmethod
     def schema_version(self) -> int:
@@ -51,8 +62,10 @@ class Database(ABC):
         """Raises DatabaseNotMigratedError unless it has this version of the schema."""
         found = self.schema_version()
         if found != SCHEMA_VERSION:
+            advice = "use that of a newer release" if found > SCHEMA_VERSION else "run migrate"
             raise DatabaseNotMigratedError(
-                f"{self.name} has schema version {found}, this program needs {SCHEMA_VERSION}.",
+                f"{self.name} has schema version {found}, this program needs {SCHEMA_VERSION}: "
+                f"{advice}.",
                 found=found,
                 needed=SCHEMA_VERSION,
             )
@@ -85,14 +98,22 @@ class Database(ABC):
             self._readers.append(reader)
         return reader
 
+    def grown(self, before: int, now: int) -> None:  # noqa: B027 -- most have nothing to do
+        """Told after a commit how many events a knowledge base had, and has. A back end whose
+        planner needs to know of such growth learns it; nobody waits for that."""
+
     @abstractmethod
     def serving(self) -> AbstractContextManager[None]:
         """Held by a server while it runs. Raises DatabaseInUseError where there can be one."""
 
     @abstractmethod
-    def alone(self, doing: str) -> AbstractContextManager[None]:
+    def alone(self, doing: str, kb_id: UUID | None = None) -> AbstractContextManager[None]:
         """Held while something is done ("rebuilding") that only one process may do at a time;
-        a second one gets DatabaseInUseError. A process that dies holds nothing."""
+        a second one gets DatabaseInUseError. A process that dies holds nothing.
+
+        On a server others may do it to other knowledge bases; in a file they would only wait
+        for each other.
+        """
 
     def close(self) -> None:
         """Closes the readers."""

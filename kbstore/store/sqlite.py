@@ -2,10 +2,12 @@
 
 import fcntl
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
+from uuid import UUID
 
 from eventsourcing.persistence import (
     DatabaseError,
@@ -29,6 +31,9 @@ _READER_CACHE_KIB = 16_384
 _CHECKPOINT_PAGES = 4_096
 """A page that many commits changed is copied into the database once a checkpoint."""
 _STATEMENTS_PREPARED_MAX = 512
+_LOCK_POLL_SECONDS = 0.001
+_SET_BUSY_TIMEOUT = f"PRAGMA busy_timeout = {round(DATABASE_BUSY_SECONDS_MAX * 1_000)}"
+_PRIMARY_CODE = 0xFF
 
 
 class SqliteConnection(Connection):
@@ -87,7 +92,29 @@ class SqliteConnection(Connection):
             raise _translated(error) from error
 
     def begin_write(self, *, is_pipelined: bool = False) -> None:
-        self.command("BEGIN IMMEDIATE")
+        # SQLite itself would look for the lock less and less often, a tenth of a second apart in
+        # the end: who takes it many times for short would hardly let others in.
+        end = time.monotonic() + DATABASE_BUSY_SECONDS_MAX
+        self.command("PRAGMA busy_timeout = 0")
+        try:
+            while not self._locks():
+                if time.monotonic() > end:
+                    raise OperationalError("database is locked")
+                time.sleep(_LOCK_POLL_SECONDS)
+        finally:
+            self.command(_SET_BUSY_TIMEOUT)
+
+    def _locks(self) -> bool:
+        """Begins with the lock, unless another connection has it now."""
+        try:
+            self.raw.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY:
+                raise _translated(error) from error
+            return False
+        except sqlite3.Error as error:
+            raise _translated(error) from error
+        return True
 
     def begin_read(self) -> None:
         self.command("BEGIN")
@@ -154,7 +181,7 @@ class SqliteDatabase(Database):
         with self._examining() as connection:
             return connection.raw.execute("SELECT 1 FROM sqlite_schema").fetchone() is None
 
-    def migrate(self) -> None:
+    def create_missing(self) -> None:
         with closing(self.connect()) as connection:
             connection.begin_write()
             for statement in schema_ddl(self.schema, sqlite.dialect()):
@@ -221,7 +248,7 @@ class SqliteDatabase(Database):
             yield
 
     @contextmanager
-    def alone(self, doing: str) -> Iterator[None]:
+    def alone(self, doing: str, kb_id: UUID | None = None) -> Iterator[None]:
         with Path(f"{self.path}.{doing}").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -192,6 +192,7 @@ class Writer:
         except BaseException:
             self._abandon(connection)
             raise
+        self._database.grown(head.position, transaction.head.position)
         for task, value, refusal in results:
             if task.future.cancelled():
                 continue
