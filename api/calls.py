@@ -13,6 +13,7 @@ from api.running import RunningClaims
 from api.settings import Settings
 from api.streams import Streams
 from api.watching import HeadWatch
+from api.webhooks.worker import WebhookWorker
 from api.wiring import Services
 from kbstore.access import Caller
 from kbstore.store.catalogue import KnowledgeBase
@@ -36,8 +37,20 @@ class Server:
         self.repeats = Repeats(services.database, self.reads, settings.answer_cache_bytes)
         self.running = RunningClaims()
         self.streams = Streams(settings.streams_max)
+        self.webhooks = WebhookWorker(
+            services.database,
+            self.reads,
+            self.heads,
+            services.commands.clock,
+            settings.webhooks,
+        )
+
+    def start(self) -> None:
+        """Begins what goes on beside the requests, in the running event loop."""
+        self.webhooks.start()
 
     async def close(self) -> None:
+        await self.webhooks.stop()
         await self.heads.close()
         self.pool.close()
         self._short_reads.close()

@@ -1,7 +1,7 @@
 """Operations: one entry a route, from which it is mounted, documented and tested.
 
-An operation knows its address, what it takes and every answer it can give. `reads` and
-`writes` make one of a handler; `api.routes` collects them, `api.openapi` describes them.
+An operation knows its address, what it takes and every answer it can give. `reads`, `writes`
+and `changes` make one of a handler; `api.routes` collects them, `api.openapi` describes them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -9,16 +9,17 @@ from typing import TypeVar
 
 from litestar.types import HTTPScope, Method, Receive
 from msgspec import Struct
+from msgspec.structs import replace
 
 from api.answers import Answer
-from api.bodies import Body, refuse_repeated_names
+from api.bodies import Body, NoBody, refuse_repeated_names
 from api.calls import KB_ROOT, Call, Server, open_call
 from api.parameters import Parameters, parse_parameters
 from api.reading import conditional
 from api.repeats import Kept
 from api.streams import Frames, Stream
 from api.write import Write
-from api.writing import WriteRules, answer_write
+from api.writing import WriteRules, answer_write, read_value
 from kbstore.domain.commands import Command
 from kbstore.errors import (
     DatabaseUnavailableError,
@@ -41,6 +42,7 @@ from kbstore.errors import (
     ValidationError,
     VersionConflictError,
 )
+from projections.views import Json
 
 P = TypeVar("P", bound=Parameters)
 B = TypeVar("B", bound=Body)
@@ -58,21 +60,22 @@ OF_READS: Errors = (
     ProjectionBehindError,
     OverloadedError,
 )
-OF_WRITES: Errors = (
+OF_CHANGES: Errors = (
     *OF_CALLS,
     RequestTooLargeError,
     RequestTimeoutError,
     UnsupportedMediaTypeError,
-    IdempotencyKeyReusedError,
-    IdempotencyInProgressError,
     OverloadedError,
 )
+OF_CLAIMS: Errors = (IdempotencyKeyReusedError, IdempotencyInProgressError)
+OF_WRITES: Errors = (*OF_CHANGES, *OF_CLAIMS)
 
 
 class Operation(Struct, frozen=True, kw_only=True):
     """A route. `answers` gives the shape of each status below 400, `errors` all above.
 
-    `body` and `rules` are those of a write.
+    `body` is that of a write or a change, `rules` those of a write. `takes_claim`: it can be
+    sent again with an `Idempotency-Key`.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     answers: dict[int, type[Struct] | None]
     errors: Errors
     needs_key: bool = True
+    takes_claim: bool = False
     is_stream: bool = False
     respond: Callable[[Server, HTTPScope, Receive], Awaitable[Answer | Stream]]
 
@@ -98,19 +102,26 @@ def reads(
     answer: type[Struct],
     errors: Errors = (),
     is_list: bool = False,
+    is_of_commits: bool = True,
 ) -> Callable[[Callable[[Call, P], Awaitable[Answer]]], Operation]:
-    """Makes an operation of a handler that reads."""
+    """Makes an operation of a handler that reads.
+
+    An answer that is not of commits alone is read from the database itself each time.
+    """
 
     def make(handler: Callable[[Call, P], Awaitable[Answer]]) -> Operation:
         async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
             repeats = server.repeats
             key = await repeats.key(scope)
-            kept = repeats.answer(key)
+            kept = repeats.answer(key) if is_of_commits else None
             if kept is None:
                 call = await open_call(server, scope, receive, key)
+                if not is_of_commits:
+                    call = replace(call, revision=None)
                 given = parse_parameters(scope["query_string"], parameters)
                 kept = Kept(await handler(call, given), scope["state"]["logged"])
-                repeats.keep(key, kept)
+                if is_of_commits:
+                    repeats.keep(key, kept)
             scope["state"]["logged"] = kept.logged
             return conditional(scope, kept.answer)
 
@@ -200,8 +211,55 @@ def writes(
             parameters=parameters,
             body=body,
             rules=rules,
+            takes_claim=True,
             answers={200: answer, 201: answer} if creates else {200: answer},
             errors=(*OF_WRITES, *errors, *(conditional if rules.is_conditional else ())),
+            respond=respond,
+        )
+
+    return make
+
+
+class Change(Struct, frozen=True):
+    """A request that changes what is no part of any revision; `value` is its body."""
+
+    call: Call
+    value: Json
+
+
+def changes(
+    name: str,
+    method: Method,
+    path: str,
+    summary: str,
+    *,
+    parameters: type[P],
+    body: type[B],
+    answers: dict[int, type[Struct] | None],
+    takes_claim: bool = False,
+    errors: Errors = (),
+) -> Callable[[Callable[[Change, P, B], Awaitable[Answer]]], Operation]:
+    """Makes an operation of a handler that changes what is no part of any revision, so that
+    there is neither a command nor a commit."""
+
+    def make(handler: Callable[[Change, P, B], Awaitable[Answer]]) -> Operation:
+        async def respond(server: Server, scope: HTTPScope, receive: Receive) -> Answer:
+            call = await open_call(server, scope, receive, await server.repeats.key(scope))
+            raw, value = await read_value(call, is_optional=body is NoBody)
+            given = parse_parameters(scope["query_string"], parameters)
+            refuse_repeated_names(raw)
+            return await handler(Change(call, value), given, body.of(value))
+
+        return Operation(
+            name=name,
+            method=method,
+            path=KB_PATH + path,
+            summary=summary,
+            parameters=parameters,
+            body=body,
+            takes_claim=takes_claim,
+            answers=answers,
+            errors=(*OF_CHANGES, *(OF_CLAIMS if takes_claim else ()), *errors),
             respond=respond,
         )
 

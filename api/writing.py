@@ -46,6 +46,7 @@ Target = Literal["page", "note", "restorable"]
 """What an address names: a page, a note, or a page that may be deleted."""
 
 NO_BODY: Json = {}
+JSON_TYPE = "application/json"
 
 
 class WriteRules(Struct, frozen=True, kw_only=True):
@@ -60,13 +61,15 @@ class WriteRules(Struct, frozen=True, kw_only=True):
     check: Check | None = None
     is_conditional: bool = False
     is_body_optional: bool = False
-    body_types: tuple[str, ...] = ("application/json",)
+    body_types: tuple[str, ...] = (JSON_TYPE,)
     render: Render
 
 
 async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
     """The answer to a write; that of its first try when its `Idempotency-Key` was seen before."""
-    raw, value = await _read_value(call, rules)
+    raw, value = await read_value(
+        call, is_optional=rules.is_body_optional, body_types=rules.body_types
+    )
     if rules.admit is not None:
         rules.admit(call)
     claim = claim_of(call, value)
@@ -81,20 +84,23 @@ async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
     return await _rendered(call, rules, outcome)
 
 
-async def _read_value(call: Call, rules: WriteRules) -> tuple[bytes, Json]:
-    """The body and its value: of JSON the value, of other accepted types the text."""
+async def read_value(
+    call: Call, *, is_optional: bool, body_types: tuple[str, ...] = (JSON_TYPE,)
+) -> tuple[bytes, Json]:
+    """The body and its value: of JSON the value, of other accepted types the text. An optional
+    one that is not there counts as an empty object."""
     settings = call.server.settings
     raw = await read_body(
         call.scope, call.receive, settings.request_bytes_max, settings.request_body_seconds_max
     )
-    if not raw and rules.is_body_optional:
+    if not raw and is_optional:
         return raw, NO_BODY
     kind = media_type(call.scope)
-    if kind not in rules.body_types:
+    if kind not in body_types:
         raise UnsupportedMediaTypeError(
-            f"Send the body as Content-Type: {' or '.join(rules.body_types)}."
+            f"Send the body as Content-Type: {' or '.join(body_types)}."
         )
-    if kind == "application/json":
+    if kind == JSON_TYPE:
         return raw, parse_json(raw)
     try:
         return raw, raw.decode("utf-8")

@@ -12,7 +12,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import uvloop
 
@@ -51,15 +51,13 @@ class Commits:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        kinds = (SqliteConnection, PostgresConnection)
-        commits = [kind.commit for kind in kinds]
-        for kind, commit in zip(kinds, commits, strict=True):
-            kind.commit = self._counted(commit)
-        try:
+        kinds: tuple[type[Connection], ...] = (SqliteConnection, PostgresConnection)
+        with ExitStack() as patches:
+            for kind in kinds:
+                commit: Callable[[Connection], None] = vars(kind)["commit"]
+                setattr(kind, "commit", self._counted(commit))  # noqa: B010
+                patches.callback(setattr, kind, "commit", commit)
             yield
-        finally:
-            for kind, commit in zip(kinds, commits, strict=True):
-                kind.commit = commit
 
     def _counted(self, commit: Callable[[Connection], None]) -> Callable[[Connection], None]:
         def counted(connection: Connection) -> None:

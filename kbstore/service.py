@@ -224,7 +224,7 @@ class _Run:
         self._events.extend(decision.events)
 
     def _count_pages(self, decision: Decision, pages_max: int) -> None:
-        """What a deletion may bring back in one operation, a batch may delete, and no more."""
+        """The pages of a whole batch count, as those of one operation on a subtree do."""
         self._pages |= pages_changed(decision)
         if len(self._pages) > pages_max:
             raise TooManyPagesError(

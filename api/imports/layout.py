@@ -5,6 +5,8 @@
 - A page that only groups goes where all its children go, so that a renamed folder is one move.
 - A page whose file goes to a path where another page groups takes that page's children over.
 - A path that returns is a new page; a folder that is empty goes.
+- A page at a declared place stays there, whatever its file does: a file that comes there is
+  written onto it, and without a file it only groups.
 """
 
 from collections.abc import Iterator
@@ -87,12 +89,13 @@ class _Settlement:
         return page not in self.paths or page in self.staying
 
     def _decide(self, page: Handle) -> None:
-        """Stay or go; what lies below has decided already."""
+        """Stay or go; what lies below has decided already, and nothing declared goes."""
         node, path = self.tree.node(page), self.paths[page]
         children = tuple(node.children.values())
         is_file = self._has_file(page)
         keeps_file = is_file and self._keeps(page, path)
-        if keeps_file or any(self._holds(child) for child in children):
+        is_bound = keeps_file or self.tree.is_declared(page)
+        if is_bound or any(self._holds(child) for child in children):
             self.staying.add(page)
         elif not is_file and (goal := self._common_goal(path, children)):
             self.wants[page] = goal
@@ -116,8 +119,8 @@ class _Settlement:
         return None if goal[: len(path)] == path else goal
 
     def _claim_for_files(self) -> None:
-        """A moved file's page has the first right to its path; a page that only groups there
-        hands over its children."""
+        """A moved file's page has the first right to its path, unless a page is declared there;
+        a page that only groups there hands over its children."""
         open_claims = [
             (self.wants[page], page)
             for page in self.paths
@@ -125,8 +128,10 @@ class _Settlement:
         ]
         while open_claims:
             goal, page = open_claims.pop()
-            self.claims[goal] = page
             other = self.tree.find(goal)
+            if other is not None and self.tree.is_declared(other):
+                continue
+            self.claims[goal] = page
             if other is None or other == page or not self._holds(other):
                 continue
             self.evicted.add(other)

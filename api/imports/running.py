@@ -13,9 +13,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from api.imports.folder import read_folder
+from api.imports.mirror import Mirror, read_mirror
 from api.imports.oplog import LogLine, read_log, survey_log
 from api.imports.plan import Plan
-from api.imports.planner import ExistingPage, FolderTree, Texts, plan_folder, plan_line
+from api.imports.planner import FolderTree, Texts, plan_folder, plan_line
 from api.imports.translating import operations_of
 from api.wiring import Services
 from kbstore.access import (
@@ -28,7 +29,16 @@ from kbstore.access import (
 )
 from kbstore.clock import micros_of
 from kbstore.domain.commands import Batch, Configure
-from kbstore.errors import KeyTakenError, NotFoundError, VersionConflictError
+from kbstore.errors import (
+    AbsentError,
+    ConflictError,
+    ImportInvalidError,
+    InvalidError,
+    KBStoreError,
+    KeyTakenError,
+    NotFoundError,
+    VersionConflictError,
+)
 from kbstore.limits import IMPORT_PAGES_PER_LINE_MAX
 from kbstore.service import CommandRequest, Outcome
 from kbstore.store.catalogue import KnowledgeBase
@@ -39,12 +49,12 @@ from kbstore.store.texts import TextReader
 from kbstore.surroundings import committed_configuration
 from kbstore.text import analyse
 from kbstore.texts import prepare_text
-from projections.scope_pages import scope_pages
 
 ANALYSES_KEPT = 512
 ATTEMPTS_MAX = 8
 Progress = Callable[[int, int | None], None]
 _LOST_RACE = (VersionConflictError, KeyTakenError, NotFoundError)
+_REFUSED = (InvalidError, AbsentError, ConflictError)
 
 
 class ImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,7 +82,7 @@ class Importer:
         self._kb_id = knowledge_base.kb_id
         self._scope = scope
         self._operator = operator
-        self._tree: FolderTree | None = None
+        self._mirror: Mirror | None = None
         self._commits = 0
         self._counts: dict[str, int] = dict.fromkeys(
             ("created", "edited", "moved", "deleted", "unchanged"), 0
@@ -116,7 +126,7 @@ class Importer:
         folder = read_folder(path)
         self._declare_scope()
         origin = Origin(actor=self._operator.principal, message=f"import {path.name}")
-        self._write(lambda tree: plan_folder(tree, folder.files, self._texts), origin, claim=None)
+        self._write(lambda tree: plan_folder(tree, folder.files, self._texts), origin)
         progress(len(folder.files), len(folder.files))
         return self._report({}, folder.keyless)
 
@@ -127,23 +137,28 @@ class Importer:
             occurred_at=micros_of(line.at),
         )
         outcome = self._write(
-            lambda tree: plan_line(tree, line.ops, self._texts, line=number), origin, claim
+            lambda tree: plan_line(tree, line.ops, self._texts, line=number), origin, claim, number
         )
         return StoredClaim(outcome.revision if outcome.changed else None, outcome.subjects)
 
     def _write(
-        self, plan: Callable[[FolderTree], Plan], origin: Origin, claim: Claim | None
+        self,
+        plan: Callable[[FolderTree], Plan],
+        origin: Origin,
+        claim: Claim | None = None,
+        line: int | None = None,
     ) -> Outcome:
+        """Raises ImportInvalidError, with the line, where the rules refuse what was planned."""
         for attempt in range(1, ATTEMPTS_MAX + 1):
-            tree = self._mirror()
+            tree = self._pages().tree
             planned = plan(tree)
             try:
                 outcome = self._execute(planned, origin, claim)
-            except _LOST_RACE:
-                self._tree = None
-                if attempt == ATTEMPTS_MAX:
-                    raise
-                continue
+            except _REFUSED as refusal:
+                self._mirror = None
+                if isinstance(refusal, _LOST_RACE) and attempt < ATTEMPTS_MAX:
+                    continue
+                raise _refused(refusal, line) from refusal
             if not outcome.replayed:
                 self._follow(tree, planned, outcome)
             return outcome
@@ -171,36 +186,25 @@ class Importer:
         for name in self._counts:
             self._counts[name] += getattr(plan.counts, name)
 
-    def _mirror(self) -> FolderTree:
+    def _pages(self) -> Mirror:
         """The pages of the scope as the store has them now."""
-        if self._tree is None:
+        if self._mirror is None:
             reader = self._services.database.reader()
             with reader.reading():
-                head = self._head()
-                texts = TextReader(reader, self._kb_id)
-                pages = list(scope_pages(reader, head, self._scope))
-                tops = {page.page_id for page in pages if page.parent_id is None}
-                self._tree = FolderTree(
-                    ExistingPage(
-                        page.page_id,
-                        None if page.parent_id in tops else page.parent_id,
-                        page.key,
-                        page.name,
-                        sha256(texts.text(page.body.text).encode()).digest() if page.body else None,
-                        page.version,
-                    )
-                    for page in pages
-                    if page.parent_id is not None
-                )
-        return self._tree
+                self._mirror = read_mirror(self._services, reader, self._head(), self._scope)
+        return self._mirror
 
     def _body_of(self, page_id: UUID) -> str:
         """A page's body as it stands; only ever asked of pages that have one."""
         reader = self._services.database.reader()
-        head, texts = self._head(), TextReader(reader, self._kb_id)
-        lookup = self._services.projections.lookup(reader, self._kb_id, head.generation, texts)
-        page = lookup.page(page_id)
-        return texts.text(page.body.text) if page is not None and page.body is not None else ""
+        # In one snapshot: a rebuild deletes the rows of the generation before.
+        with reader.reading():
+            head, texts = self._head(), TextReader(reader, self._kb_id)
+            lookup = self._services.projections.lookup(reader, self._kb_id, head.generation, texts)
+            page = lookup.page(page_id)
+            if page is not None:
+                return texts.text(page.body.text) if page.body is not None else ""
+        return self._pages().unwritten.get(page_id, "")
 
     def _head(self) -> Head:
         head = read_head(self._services.database.reader(), self._kb_id)
@@ -238,3 +242,13 @@ class Importer:
         return ImportReport(
             commits=self._commits, revisions=revisions, keyless=keyless, **self._counts
         )
+
+
+def _refused(refusal: KBStoreError, line: int | None) -> ImportInvalidError:
+    """What the rules of the store refuse of a plan, told as what the import is refused for."""
+    message, reason = refusal.message, refusal.code.lower()
+    if line is None:
+        return ImportInvalidError(message, reason=reason)
+    return ImportInvalidError(
+        f"line {line}: {message} The lines before it are in the store.", line=line, reason=reason
+    )

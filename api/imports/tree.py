@@ -1,10 +1,11 @@
 """A mirror of the pages of one scope, kept in step with what the import commits."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 from uuid import UUID
 
 from msgspec import UNSET, Struct, field
+from msgspec.structs import replace
 
 from api.imports.paths import Keys
 from api.imports.plan import Handle, Plan, PlanCreate, PlanEdit, PlanMove
@@ -13,7 +14,8 @@ from kbstore.text import fold_key
 
 class ExistingPage(Struct, frozen=True):
     """A live page of the scope. `parent_id` is None right under the scope page;
-    `body_sha256` is the plain SHA-256 of the body's UTF-8, None where there is no body."""
+    `body_sha256` is the plain SHA-256 of the body's UTF-8, None where there is no body;
+    `version` is 0 for a declared page that nothing was written to yet."""
 
     page_id: UUID
     parent_id: UUID | None
@@ -21,6 +23,10 @@ class ExistingPage(Struct, frozen=True):
     name: str
     body_sha256: bytes | None
     version: int
+
+    def below(self, tops: Collection[UUID]) -> "ExistingPage":
+        """The page in a tree that begins under these pages."""
+        return replace(self, parent_id=None) if self.parent_id in tops else self
 
 
 class Node(Struct):
@@ -47,10 +53,14 @@ class Node(Struct):
 
 
 class FolderTree:
-    """The live pages of a scope; None stands for its scope page, which is always there."""
+    """The live pages of a scope; None stands for its scope page, which is always there.
 
-    def __init__(self, pages: Iterable[ExistingPage] = ()) -> None:
+    `declared` are the places where the configuration declares a page.
+    """
+
+    def __init__(self, pages: Iterable[ExistingPage] = (), declared: Iterable[Keys] = ()) -> None:
         self._base: FolderTree | None = None
+        self._declared = frozenset(tuple(map(fold_key, keys)) for keys in declared)
         self._gone: set[Handle] = set()
         self._nodes: dict[Handle | None, Node] = {None: Node(None, None, "", None, 0)}
         listed = list(pages)
@@ -65,6 +75,7 @@ class FolderTree:
         """A copy to try things on; it copies a node only when it changes it."""
         copy = FolderTree.__new__(FolderTree)
         copy._base, copy._gone, copy._nodes = self, set(), {}
+        copy._declared = self._declared
         return copy
 
     # --- looking ---------------------------------------------------------------------------
@@ -123,6 +134,11 @@ class FolderTree:
         """How many levels below the scope page this one lies; 0 is the scope page."""
         return sum(1 for _ in self.lineage(handle))
 
+    def is_declared(self, handle: Handle) -> bool:
+        """Whether the configuration declares a page where this one stands: then it stays."""
+        keys = [self.node(at).key for at in self.lineage(handle)]
+        return tuple(key and fold_key(key) for key in reversed(keys)) in self._declared
+
     def path(self, handle: Handle) -> Keys:
         """The keys from the top; a page without a key has no path (ValueError)."""
         keys = []
@@ -167,21 +183,29 @@ class FolderTree:
     def apply(self, plan: Plan, ids: Mapping[int, UUID]) -> None:
         """Brings the mirror to where the plan leads; `ids` gives each created page its id.
 
-        Versions rise by one for each operation, as they do in the store.
+        Versions rise by one for each operation, as they do in the store, where a declared page
+        is written as it was declared before anything happens to it or comes to stand below.
         """
 
         def real(handle: Handle) -> UUID:
             return ids[handle] if isinstance(handle, int) else handle
 
+        def written(handle: Handle | None) -> UUID | None:
+            page = None if handle is None else real(handle)
+            for at in tuple(self.lineage(page)):
+                if self.node(at).version == 0:
+                    self._own(at).version = 1
+            return page
+
         for step in plan.operations:
             match step:
                 case PlanCreate():
-                    parent = None if step.parent is None else real(step.parent)
+                    parent = written(step.parent)
                     self.create(real(step.token), parent, step.key, step.name, step.body)
                 case PlanMove():
-                    parent = None if step.parent is None else real(step.parent)
-                    self.move(real(step.page), parent, step.key)
+                    self.move(real(step.page), written(step.parent), step.key)
                 case PlanEdit():
+                    written(step.page)
                     self.edit(step)
                 case _:
                     self.delete(step.page)

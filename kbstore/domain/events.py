@@ -6,6 +6,7 @@ payload: a `TextRef` names a row of the texts table and proves its content, so t
 be erased and the log still verifies. `docs/internals/events.md` says how a type may change.
 """
 
+from collections.abc import Iterator
 from typing import ClassVar
 from uuid import UUID
 
@@ -243,3 +244,15 @@ EVENT_TYPES: tuple[type[Event], ...] = (
     KnowledgeBaseCreated,
     KnowledgeBaseConfigured,
 )
+
+
+def text_refs(event: Event) -> Iterator[TextRef]:
+    """Every text an event names, those behind bodies and links included."""
+    for name in event.__struct_fields__:
+        value = getattr(event, name)
+        if isinstance(value, TextRef):
+            yield value
+        elif isinstance(value, BodyRef):
+            yield value.text
+        elif isinstance(value, Links):
+            yield value.targets

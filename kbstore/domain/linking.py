@@ -103,6 +103,9 @@ def _relative(target: str, lookup: Lookup, folder: PageState | None) -> PageStat
     keys = segments[up:]
     if keys:
         keys[-1] = keys[-1].removesuffix(".md")
+    if any("\0" in key for key in keys):
+        # No key holds one, and PostgreSQL takes no such question.
+        return None
     return _down(lookup, here, keys) if here is not None else None
 
 

@@ -22,7 +22,7 @@ from kbstore.domain.tree import (
     refuse_declared,
 )
 from kbstore.errors import ValidationError
-from kbstore.limits import KEY_CODE_POINTS_MAX, PAGES_PER_OPERATION_MAX
+from kbstore.limits import KEY_CODE_POINTS_MAX, NOTES_PER_MERGE_MAX, PAGES_PER_OPERATION_MAX
 from kbstore.text import clean_key, fold_key
 
 COLLISION_POLICIES = ("fail", "rename")
@@ -89,13 +89,16 @@ def merge(command: MergePage, context: Context) -> Decision:
 
 
 def _bounded(context: Context, page: PageState) -> list[NoteState]:
-    """The notes to move; raises TooManyPagesError when they or the pages below are too many."""
+    """The notes to move; raises TooManyPagesError when they or the pages below are too many.
+
+    Notes that the caller cannot see move as well, so their limit is far above any use.
+    """
     limit = PAGES_PER_OPERATION_MAX
     if len(context.lookup.subtree(page.page_id, limit + 2)) > limit + 1:
         raise too_many("Merging pages with pages below them")
-    notes = context.lookup.notes(page.page_id, limit + 1)
-    if len(notes) > limit:
-        raise too_many("Moving the notes of a merged page")
+    notes = context.lookup.notes(page.page_id, NOTES_PER_MERGE_MAX + 1)
+    if len(notes) > NOTES_PER_MERGE_MAX:
+        raise too_many("Merging a page with notes", NOTES_PER_MERGE_MAX, "notes")
     return notes
 
 

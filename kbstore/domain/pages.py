@@ -53,7 +53,7 @@ def edit(command: EditPage, context: Context) -> Decision:
     target = page_target(context, command.page)
     page = target.page
     context.access.require(Role.EDITOR, page.scope, "Editing a page")
-    _check_fields(command)
+    _check_fields(command, page)
     if command.range is not None:
         check_version(context, page, command.expected_version)
     change = _what_changes(command, target, context)
@@ -79,7 +79,17 @@ def edit(command: EditPage, context: Context) -> Decision:
     return draft.decision(subject)
 
 
-def _check_fields(command: EditPage) -> None:
+def unwritten_range() -> ValidationError:
+    """The refusal of a range of a page that nothing was written to yet: its text is that of the
+    configuration in force, so version 0 does not say which lines were counted."""
+    return ValidationError(
+        "The page was never written, so its version does not name one text; send the whole body.",
+        field="range",
+        reason="unwritten",
+    )
+
+
+def _check_fields(command: EditPage, page: PageState) -> None:
     said = (command.name, command.description, command.body)
     if all(field is UNSET for field in said):
         raise ValidationError(
@@ -97,6 +107,8 @@ def _check_fields(command: EditPage) -> None:
             field="expectedVersion",
             reason="missing",
         )
+    if page.is_virtual:
+        raise unwritten_range()
 
 
 def _what_changes(command: EditPage, target: Target, context: Context) -> EditPage:

@@ -76,8 +76,12 @@ def refuse_cycle(context: Context, page: PageState, parent: PageState) -> None:
         )
 
 
-def too_many(what: str, maximum: int = PAGES_PER_OPERATION_MAX) -> TooManyPagesError:
-    return TooManyPagesError(f"{what} takes at most {maximum} in one operation.", maximum=maximum)
+def too_many(
+    what: str, maximum: int = PAGES_PER_OPERATION_MAX, things: str = "pages"
+) -> TooManyPagesError:
+    return TooManyPagesError(
+        f"{what} takes at most {maximum} {things} in one operation.", maximum=maximum
+    )
 
 
 def _stay(

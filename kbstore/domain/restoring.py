@@ -26,7 +26,7 @@ from kbstore.domain.targets import (
 )
 from kbstore.domain.tree import check_key_free, check_levels, key_taken, level_of
 from kbstore.errors import RevisionNotReachedError, ValidationError
-from kbstore.limits import IMPORT_PAGES_PER_LINE_MAX, PAGES_PER_OPERATION_MAX
+from kbstore.limits import IMPORT_OPERATIONS_PER_LINE_MAX, IMPORT_PAGES_PER_LINE_MAX
 from kbstore.text import clean_key, fold_key
 
 ACTION = "Restoring a page"
@@ -36,9 +36,9 @@ def restore(command: RestorePage, context: Context) -> Decision:
     """A live page gets an earlier content, a deleted one comes back with the one it had last
     or an earlier one, at its old place or under `parent` and `key`.
 
-    Needs owner on the page's scope, of a deleted page on its last one, and contributor where
-    a deleted page comes to stand. `deletion` is the revision that deleted the page and
-    brings back all that commit deleted, as far as the caller may see it.
+    Needs owner on the page's scope, of a deleted page on its last one; where that comes to
+    stand in another scope, owner there too, as a move does. `deletion` is the revision that
+    deleted the page and brings back all that commit deleted in scopes the caller owns.
     """
     _check_source(command)
     page_id = resolve(context, command.page, "page")
@@ -141,11 +141,8 @@ def _bring_back_all(
             reason="unknown",
         )
     check_version(context, page, command.expected_version)
-    pages = _deleted_together(context, deletion)
-    for ended in pages:
-        context.access.require(Role.OWNER, ended.scope, ACTION)
     returning = _Returning(context)
-    for ended in pages:
+    for ended in _deleted_together(context, deletion):
         if ended.page_id == page.page_id:
             returning.add(ended, command.parent, command.key)
         else:
@@ -200,27 +197,33 @@ class _Returning:
 
 
 def _deleted_together(context: Context, deletion: int) -> list[PageState]:
-    """The pages a commit deleted that still are, parents first, as far as the caller sees."""
+    """The pages a commit deleted that still are, parents first, where the caller is owner.
+
+    An auditor sees the others as well and may not restore them. What one line of an import
+    deleted comes back in one operation.
+    """
     pages = [
         page
         for page in context.lookup.deleted_by(deletion, IMPORT_PAGES_PER_LINE_MAX)
         if page.ended == "deleted"
-        and context.access.can_read_deleted(page.scope)
+        and context.access.role(page.scope) is Role.OWNER
         and context.lookup.ended_at(page.page_id) == deletion
     ]
-    if len(pages) > PAGES_PER_OPERATION_MAX:
-        raise too_many("Restoring pages")
+    if len(pages) > IMPORT_OPERATIONS_PER_LINE_MAX:
+        raise too_many("Restoring a deletion", IMPORT_OPERATIONS_PER_LINE_MAX)
     return pages
 
 
 def _parent(context: Context, page: PageState, given: PageTarget | None | UnsetType) -> Target:
-    """Where the page comes to stand, by default where it last stood; its scope may differ."""
+    """Where the page comes to stand, by default where it last stood; in another scope only for
+    who could move it there."""
     assert page.parent_id is not None, "a scope page is never deleted"
     if given is None:
         target = scope_target(context, page.scope)
     else:
         target = parent_target(context, page.parent_id if given is UNSET else given, None)
-    context.access.require(Role.CONTRIBUTOR, target.page.scope, ACTION)
+    if target.page.scope != page.scope:
+        context.access.require(Role.OWNER, target.page.scope, "Restoring a page across scopes")
     return target
 
 

@@ -59,13 +59,19 @@ def is_there(snapshot: Snapshot, address: str) -> bool:
 def listed_addresses(snapshot: Snapshot) -> list[str]:
     """The scopes that are there for the caller and concrete, held by him or owning a page,
     sorted: what can be found without knowing an address."""
+    return sorted(address for address in known_addresses(snapshot) if is_there(snapshot, address))
+
+
+def known_addresses(snapshot: Snapshot) -> set[str]:
+    """As `listed_addresses`, whether or not the caller has a role there today: at a revision
+    always the same for one caller's held scopes."""
     candidates = {*declared_concrete_addresses(snapshot.configuration)}
     candidates |= snapshot.access.caller.held
     if snapshot.is_head:
         candidates |= snapshot.scopes_written
     else:
         candidates.update(cast(str, row[0]) for row in snapshot.all(_OWNING_PAGES))
-    return sorted(address for address in candidates if is_there(snapshot, address))
+    return candidates
 
 
 def way_down(snapshot: Snapshot, scope: str, keys: KeyPath) -> tuple[Standing, ...] | None:

@@ -10,7 +10,7 @@ from kbstore.store.tables import commits
 from projections.intervals import of_kb
 from projections.read.filters import owned_scope, page_is_readable
 from projections.read.pages import shown_time
-from projections.read.rows import last_row, row_of
+from projections.read.rows import last_row, readable_row
 from projections.read.slices import Slice
 from projections.read.standing import place_of
 from projections.snapshot import Snapshot
@@ -77,9 +77,9 @@ def list_deletions(
 
 def ref_before(snapshot: Snapshot, page_id: UUID, deletion: int) -> str:
     """The ref a page had just before the revision that ended it; its id where it stood at none,
-    because one commit both created and ended it."""
+    because one commit both created and ended it, or stood where the caller cannot read."""
     before = snapshot.at(deletion - 1)
-    standing = row_of(before, page_id)
+    standing = readable_row(before, page_id)
     return str(page_id) if standing is None else place_of(before, standing).ref
 
 

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "IMPORT_PAGES_PER_LINE_MAX": "imports",
     "IMPORT_LINE_BYTES_MAX": "imports",
     "IMPORT_INFLATED_BYTES_MAX": "imports",
+    "NOTES_PER_MERGE_MAX": "tests/unit/domain/test_merging.py",
     "IDEMPOTENCY_KEPT_HOURS_MIN": "time",
     "IDEMPOTENCY_WAIT_SECONDS_MAX": "time; tests/http/test_idempotency.py",
     "MIN_REVISION_WAIT_SECONDS_MAX": "time; tests/http",

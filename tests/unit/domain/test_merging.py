@@ -36,6 +36,7 @@ from kbstore.ids import declared_page_id, pin_id
 from kbstore.limits import (
     KEY_CODE_POINTS_MAX,
     NESTING_LEVELS_MAX,
+    NOTES_PER_MERGE_MAX,
     PAGES_PER_OPERATION_MAX,
     PIN_AUDIENCE_MAX,
 )
@@ -336,10 +337,10 @@ def test_500_children_move_and_no_more() -> None:
     story.when(MergePage(page="$0", into="$1")).then_refused(TooManyPagesError)
 
 
-def test_500_notes_move_and_no_more() -> None:
+def test_5_000_notes_move_and_no_more() -> None:
     story = given(page("A"), page("B"))
-    for number in range(PAGES_PER_OPERATION_MAX + 1):
-        if number == PAGES_PER_OPERATION_MAX:
+    for number in range(NOTES_PER_MERGE_MAX + 1):
+        if number == NOTES_PER_MERGE_MAX:
             assert len(story.when(MergePage(page="$0", into="$1")).events) == number + 2
         added = NoteAdded(
             originator_id=nth_id(10_000 + number),
@@ -349,7 +350,9 @@ def test_500_notes_move_and_no_more() -> None:
             stamps=(SCOPE,),
         )
         story.store.apply([added])
-    story.when(MergePage(page="$0", into="$1")).then_refused(TooManyPagesError)
+    refused = story.when(MergePage(page="$0", into="$1"))
+    refusal = refused.then_refused(TooManyPagesError, maximum=NOTES_PER_MERGE_MAX)
+    assert "notes" in refusal.message
 
 
 def test_pins_together_may_have_more_audiences_than_one_request_gives() -> None:

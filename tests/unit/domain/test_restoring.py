@@ -325,12 +325,13 @@ def test_deleted_pages_are_absent_for_all_but_owners_and_auditors() -> None:
     )
 
 
-def test_the_destination_needs_a_contributor() -> None:
+def test_another_scope_needs_an_owner_as_a_move_there_does() -> None:
     story = given(page("V", scope="vault:acme"), page("A"), DeletePage(page="$0"))
     restore = RestorePage(page="$0", parent="$1")
-    weak = story.when(restore, held=["vault:acme", "viewer:acme"])
-    weak.then_refused(RoleTooWeakError, scope=SCOPE, needed="contributor")
-    assert story.when(restore, held=["vault:acme", "contributor:acme"]).events
+    for role in ("viewer", "contributor", "editor"):
+        weak = story.when(restore, held=["vault:acme", f"{role}:acme"])
+        weak.then_refused(RoleTooWeakError, scope=SCOPE, needed="owner")
+    assert story.when(restore, held=["vault:acme", SCOPE]).events
     story.when(restore, held=["vault:acme"]).then_refused(ParentNotFoundError)
 
 

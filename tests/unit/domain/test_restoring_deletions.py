@@ -1,7 +1,9 @@
 """Restoring all that one commit deleted."""
 
+from uuid import UUID
+
 from kbstore.domain.commands import DeletePage, RestorePage
-from kbstore.domain.events import PageCreated
+from kbstore.domain.events import PageCreated, PageDeleted
 from kbstore.errors import (
     KeyTakenError,
     NestingTooDeepError,
@@ -11,7 +13,7 @@ from kbstore.errors import (
     ValidationError,
     VersionConflictError,
 )
-from kbstore.limits import NESTING_LEVELS_MAX, PAGES_PER_OPERATION_MAX
+from kbstore.limits import IMPORT_OPERATIONS_PER_LINE_MAX, NESTING_LEVELS_MAX
 from kbstore.testing import SCOPE, Story, given, nth_id, page, text
 
 TEAM = "team:acme:support"
@@ -101,11 +103,14 @@ def test_what_the_caller_may_not_see_of_a_deletion_is_left_out() -> None:
     assert len(story.when(restore).events) == 2
 
 
-def test_every_scope_of_a_deletion_needs_an_owner() -> None:
+def test_an_owner_who_is_auditor_too_brings_back_what_he_owns() -> None:
     story = given(page("A"), page("V", scope="vault:acme"))
     story = story.when(DeletePage(page="$0"), DeletePage(page="$1")).story
     restore = RestorePage(page="$0", deletion=story.store.revision)
-    story.when(restore, held=[SCOPE], grants=["auditor"]).then_refused(
+    seen = story.when(restore, held=[SCOPE], grants=["auditor"]).events
+    assert [event.originator_id for event in seen] == [story.id(0)]
+    elsewhere = RestorePage(page="$1", deletion=story.store.revision)
+    story.when(elsewhere, held=[SCOPE], grants=["auditor"]).then_refused(
         RoleTooWeakError, scope="vault:acme"
     )
 
@@ -142,39 +147,42 @@ def test_a_whole_deletion_compares_the_version_of_the_named_page() -> None:
     )
 
 
-def test_500_pages_come_back_together_and_no_more() -> None:
-    story = given(page("A"))
-    for number in range(PAGES_PER_OPERATION_MAX - 1):
-        child = PageCreated(
-            originator_id=nth_id(10_000 + number),
-            originator_version=1,
-            scope=SCOPE,
-            parent_id=story.id(0),
-            name=text("A").ref,
-        )
-        story.store.apply([child])
-    gone = story.after(DeletePage(page="$0", subtree=True))
-    restore = RestorePage(page="$0", deletion=gone.store.revision)
-    assert len(gone.when(restore).events) == PAGES_PER_OPERATION_MAX
-    more = story.after(page("B"))
-    more = more.when(DeletePage(page="$0", subtree=True), DeletePage(page="$1")).story
-    restore = RestorePage(page="$0", deletion=more.store.revision)
-    more.when(restore).then_refused(TooManyPagesError, maximum=PAGES_PER_OPERATION_MAX)
+def test_what_an_import_line_deletes_comes_back_together_and_no_more() -> None:
+    story = given(page("Parent"), text("A"))
+    numbers = range(10_000, 10_000 + IMPORT_OPERATIONS_PER_LINE_MAX + 1)
+    ids = [nth_id(number) for number in numbers]
+    for page_id in ids:
+        story.store.apply([created(page_id, SCOPE, story.id(0))])
+    most, more = story.store.copy(), story.store.copy()
+    most.commit([PageDeleted(originator_id=i, originator_version=2) for i in ids[:-1]])
+    more.commit([PageDeleted(originator_id=i, originator_version=2) for i in ids])
+    restore = RestorePage(page=ids[0], deletion=most.revision)
+    story.store = most
+    assert len(story.when(restore).events) == IMPORT_OPERATIONS_PER_LINE_MAX
+    story.store = more
+    refused = story.when(restore)
+    refused.then_refused(TooManyPagesError, maximum=IMPORT_OPERATIONS_PER_LINE_MAX)
 
 
 def test_what_the_caller_may_not_see_of_a_deletion_does_not_count() -> None:
     story = given(page("A"), page("V", scope="vault:acme"))
-    for number in range(PAGES_PER_OPERATION_MAX - 1):
-        child = PageCreated(
-            originator_id=nth_id(10_000 + number),
-            originator_version=1,
-            scope="vault:acme",
-            parent_id=story.id(1),
-            name=text("A").ref,
-        )
-        story.store.apply([child])
-    gone = story.when(DeletePage(page="$0"), DeletePage(page="$1", subtree=True)).story
-    restore = RestorePage(page="$0", deletion=gone.store.revision)
-    seen = gone.when(restore, held=[SCOPE]).events
+    numbers = range(10_000, 10_000 + IMPORT_OPERATIONS_PER_LINE_MAX)
+    ids = [nth_id(number) for number in numbers]
+    for page_id in ids:
+        story.store.apply([created(page_id, "vault:acme", story.id(1))])
+    gone = [PageDeleted(originator_id=i, originator_version=2) for i in (story.id(0), *ids)]
+    story.store.commit(gone)
+    restore = RestorePage(page="$0", deletion=story.store.revision)
+    seen = story.when(restore, held=[SCOPE]).events
     assert [event.originator_id for event in seen] == [story.id(0)]
-    gone.when(restore).then_refused(TooManyPagesError)
+    story.when(restore).then_refused(TooManyPagesError)
+
+
+def created(page_id: UUID, scope: str, parent_id: UUID) -> PageCreated:
+    return PageCreated(
+        originator_id=page_id,
+        originator_version=1,
+        scope=scope,
+        parent_id=parent_id,
+        name=text("A").ref,
+    )
