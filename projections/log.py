@@ -1,5 +1,6 @@
 """Reading the log of a knowledge base in order."""
 
+from collections import deque
 from collections.abc import Generator
 from typing import TypeAlias, cast
 from uuid import UUID
@@ -8,9 +9,10 @@ from msgspec import Struct
 from sqlalchemy import bindparam, select
 
 from kbstore.domain.events import Event
+from kbstore.errors import StoreError
 from kbstore.ids import id_from_bytes
 from kbstore.store.commits import Commit
-from kbstore.store.connection import Connection
+from kbstore.store.connection import Connection, Queryable
 from kbstore.store.mapper import decode_payload
 from kbstore.store.statements import Row, Statement, Value
 from kbstore.store.tables import commits, events
@@ -21,7 +23,11 @@ _CommitRow: TypeAlias = tuple[
     int, int, int, int, int | None, str, str | None, str | None, str | None, bytes
 ]
 
-_COMMITS = Statement(
+_COMMITS_READ_MAX = 500
+_EVENTS_READ_MAX = 1_000
+_STRETCH_EVENTS_MAX = 32
+
+_COMMIT_ROWS = (
     select(
         commits.c.revision,
         commits.c.first_position,
@@ -41,7 +47,9 @@ _COMMITS = Statement(
     )
     .order_by(commits.c.revision)
 )
-_EVENTS = Statement(
+_COMMITS = Statement(_COMMIT_ROWS)
+_NEXT_COMMITS = Statement(_COMMIT_ROWS.limit(bindparam("limit")))
+_EVENT_ROWS = (
     select(
         events.c.position,
         events.c.originator_id,
@@ -56,6 +64,8 @@ _EVENTS = Statement(
     )
     .order_by(events.c.position)
 )
+_EVENTS = Statement(_EVENT_ROWS)
+_NEXT_EVENTS = Statement(_EVENT_ROWS.limit(bindparam("limit")))
 
 
 class LoggedEvent(Struct, frozen=True):
@@ -70,6 +80,30 @@ class LoggedEvent(Struct, frozen=True):
     def decode(self) -> Event:
         """The event as today's type; raises as `kbstore.store.mapper.decode_payload` does."""
         return decode_payload(self.topic, self.payload, self.originator_id, self.originator_version)
+
+
+class Stretch(Struct, frozen=True):
+    """Events of one commit that follow each other, a few of them, at least one; `ends_commit`
+    when the last of the commit is among them."""
+
+    commit: Commit
+    events: list[LoggedEvent]
+
+    @property
+    def first_position(self) -> int:
+        return self.events[0].position
+
+    @property
+    def last_position(self) -> int:
+        return self.events[-1].position
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.events) == _STRETCH_EVENTS_MAX
+
+    @property
+    def ends_commit(self) -> bool:
+        return self.last_position == self.commit.first_position + self.commit.event_count - 1
 
 
 def read_commits(
@@ -87,8 +121,48 @@ def read_events(
     """The events at these positions, both ends included, one by one."""
     values: dict[str, Value] = {"kb_id": kb_id.bytes, "first": first, "last": last}
     for row in connection.each(_EVENTS, values):
-        position, originator_id, version, topic, payload = cast(_EventRow, row)
-        yield LoggedEvent(position, id_from_bytes(originator_id), version, topic, payload)
+        yield _event(row)
+
+
+def next_stretches(
+    connection: Queryable, kb_id: UUID, revision: int, position: int, to_revision: int
+) -> list[Stretch]:
+    """The log from behind a position on, as far as one reading of it goes.
+
+    `revision` is the last commit all of whose events lie up to `position`. Nothing past
+    `to_revision`, which is higher, is read, and no cursor stays open. Raises StoreError where
+    the log has a gap.
+    """
+    key: dict[str, Value] = {"kb_id": kb_id.bytes}
+    rows = connection.all(
+        _NEXT_COMMITS,
+        {**key, "first": revision + 1, "last": to_revision, "limit": _COMMITS_READ_MAX},
+    )
+    ahead = deque(_commit(kb_id, row) for row in rows)
+    last = ahead[-1].first_position + ahead[-1].event_count - 1 if ahead else 0
+    values = {**key, "first": position + 1, "last": last, "limit": _EVENTS_READ_MAX}
+    stretches: list[Stretch] = []
+    for row in connection.all(_NEXT_EVENTS, values):
+        event = _event(row)
+        if event.position != position + 1:
+            break
+        position += 1
+        if stretches and stretches[-1].ends_commit:
+            ahead.popleft()
+        if not stretches or stretches[-1].is_full or stretches[-1].ends_commit:
+            stretches.append(Stretch(ahead[0], []))
+        stretches[-1].events.append(event)
+    if not stretches:
+        raise StoreError(
+            f"The log has nothing at position {position + 1}; `kbstore verify` tells more.",
+            position=position + 1,
+        )
+    return stretches
+
+
+def _event(row: Row) -> LoggedEvent:
+    position, originator_id, version, topic, payload = cast(_EventRow, row)
+    return LoggedEvent(position, id_from_bytes(originator_id), version, topic, payload)
 
 
 def _commit(kb_id: UUID, row: Row) -> Commit:

@@ -48,7 +48,7 @@ _CONFIGURATION = Statement(
 )
 
 _configurations: LruCache[bytes, Configuration] = LruCache(_CONFIGURATIONS_CACHED_MAX)
-_scope_sets: LruCache[bytes, frozenset[str]] = LruCache(_SCOPE_SETS_CACHED_MAX)
+_scope_sets: LruCache[tuple[bytes, int], frozenset[str]] = LruCache(_SCOPE_SETS_CACHED_MAX)
 
 
 def configured(connection: Queryable, head: Head, revision: int) -> tuple[int, bytes | None]:
@@ -76,15 +76,16 @@ def scopes_written(connection: Queryable, head: Head, digest: bytes | None) -> f
     """Every scope that ever had a written page.
 
     `digest` is that of the commit which brought the newest of them. Digests chain, so it
-    stands for the whole history up to there, and no scope came since.
+    stands for the whole history up to there, and no scope came since. A generation may have
+    been built because rows of the one before were damaged.
     """
     if digest is None:
         return frozenset()
-    found = _scope_sets.get(digest)
+    found = _scope_sets.get((digest, head.generation))
     if found is None:
         rows = connection.all(_SCOPES, {"kb_id": head.kb_id.bytes, "generation": head.generation})
         found = frozenset(cast(str, row[0]) for row in rows)
-        _scope_sets.put(digest, found)
+        _scope_sets.put((digest, head.generation), found)
     return found
 
 

@@ -1,11 +1,18 @@
 """Rebuilding: the projections filled anew as another generation, which then takes over."""
 
+import time
+from contextlib import closing
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import BigInteger, Table, bindparam, delete, select, tuple_, update
+from sqlalchemy import bindparam, update
 
-from kbstore.errors import NotFoundError
+from kbstore.errors import NotFoundError, StoreError
+from kbstore.limits import (
+    REBUILD_LAST_REST_EVENTS_MAX,
+    REBUILD_PASSES_MAX,
+    REBUILD_REST_EVENTS_MAX,
+)
 from kbstore.store.commits import Head
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
@@ -13,13 +20,18 @@ from kbstore.store.heads import lock_head, read_head
 from kbstore.store.projecting import InlineProjections
 from kbstore.store.statements import Statement
 from kbstore.store.tables import heads
-from projections.checksum import TABLES
+from projections.generation_deleting import delete_other_generations
+from projections.generation_filling import Filler
+from projections.generation_progress import (
+    Filled,
+    begin_filling,
+    find_filled,
+    forget_filled,
+    keep_filled,
+    lock_filled,
+)
+from projections.pace import Pace, pace_of
 from projections.progress import Progress, no_progress
-from projections.replay import COMMITS_PER_BATCH, replay
-
-_ROWS_PER_DELETE = 2_000
-_PASSES_MAX = 20
-"""Passes over what was written during the pass before; the rest is applied under the lock."""
 
 _SET_GENERATION = Statement(
     update(heads)
@@ -28,23 +40,26 @@ _SET_GENERATION = Statement(
 )
 
 
-def _delete_beside(table: Table, *, older: bool) -> Statement:
-    """Deletes some rows of the generations before, or after, the parameter `keep`."""
-    keep = bindparam("keep", type_=BigInteger)
-    beside = table.c.generation < keep if older else table.c.generation > keep
-    key = list(table.primary_key.columns)
-    some = select(*key).where(table.c.kb_id == bindparam("kb"), beside).limit(_ROWS_PER_DELETE)
-    return Statement(delete(table).where(tuple_(*key).in_(some)))
+class Swap(Struct, frozen=True):
+    """A generation taking over: for how long no write could begin, and what was still to be
+    projected then."""
+
+    milliseconds: float
+    events: int
 
 
-_DELETES = [_delete_beside(table, older=older) for table in TABLES for older in (True, False)]
+class Rebuilt(Struct, frozen=True, kw_only=True):
+    """The generation that is active now, complete up to `revision` when it took over.
 
-
-class Rebuilt(Struct, frozen=True):
-    """The generation that is active now, complete up to `revision` when it took over."""
+    `resumed_from` is the revision up to which a killed rebuild had filled it, None where this
+    one began it. `swap` is None where a killed one took over already, and only the rows of the
+    generation before were left to delete.
+    """
 
     generation: int
     revision: int
+    resumed_from: int | None
+    swap: Swap | None
 
 
 def rebuild(
@@ -55,73 +70,105 @@ def rebuild(
 ) -> Rebuilt:
     """Fills a new generation from the log and repoints the head to it; then deletes the old.
 
-    The log is replayed in batches, so that writes go on in between; only the rest of it is
-    applied under the head's lock. Whatever a killed rebuild left behind is cleared first.
-    Raises NotFoundError without such a knowledge base, DatabaseInUseError while another
-    rebuild runs. `progress` hears of revisions.
+    The log is replayed in short batches, so that reads and writes go on in between; only what
+    little is left then is applied under the head's lock. A rebuild that was killed is gone on
+    with, unless another program began it. Raises NotFoundError without such a knowledge base,
+    DatabaseInUseError while another rebuild of it runs, and StoreError when writers are faster:
+    what was filled until then stays for the next one. `progress` hears of revisions.
     """
-    connection = database.connect()
-    try:
-        with database.alone("rebuilding"):
-            head = _head(read_head(connection, kb_id))
-            _delete_others(connection, kb_id, head.generation)
-            generation = head.generation + 1
-            done = 0
-            for _ in range(_PASSES_MAX):
-                if head.revision - done <= (COMMITS_PER_BATCH if done else 0):
-                    break
-                replay(
-                    connection,
-                    kb_id,
-                    connection,
-                    generation,
-                    projections,
-                    done + 1,
-                    head.revision,
-                    progress,
-                )
-                done = head.revision
-                head = _head(read_head(connection, kb_id))
-            revision = _take_over(connection, kb_id, projections, generation, done)
-            progress(revision, revision)
-            _delete_others(connection, kb_id, generation)
-    finally:
-        connection.close()
-    return Rebuilt(generation, revision)
+    with (
+        database.alone("rebuilding", kb_id),
+        database.connected() as connection,
+        closing(database.connect_reader()) as source,
+    ):
+        return _Rebuild(source, connection, projections, kb_id, pace_of(database)).run(progress)
 
 
-def _take_over(
-    connection: Connection,
-    kb_id: UUID,
-    projections: InlineProjections,
-    generation: int,
-    done: int,
-) -> int:
-    """Applies what was written since, under the head's lock; gives the revision reached."""
-    connection.begin_write()
-    try:
-        head = _head(lock_head(connection, kb_id))
-        replay(connection, kb_id, connection, generation, projections, done + 1, head.revision)
-        connection.run(_SET_GENERATION, {"kb": kb_id.bytes, "to_generation": generation})
-        connection.commit()
-    except BaseException:
-        connection.rollback()
-        raise
-    return head.revision
+class _Rebuild:
+    def __init__(
+        self,
+        source: Connection,
+        connection: Connection,
+        projections: InlineProjections,
+        kb_id: UUID,
+        pace: Pace,
+    ) -> None:
+        self._source = source
+        self._connection = connection
+        self._kb_id = kb_id
+        self._pace = pace
+        self._filler = Filler(source, connection, projections, kb_id)
+
+    def run(self, progress: Progress) -> Rebuilt:
+        head = self._head()
+        filled = find_filled(self._source, self._kb_id)
+        resumed_from = swap = None
+        if filled is None or filled.generation != head.generation:
+            filled, resumed_from = self._begin(head, filled)
+            filled, swap = self._take_over(filled, progress)
+        progress(filled.revision, filled.revision)
+        delete_other_generations(self._connection, self._kb_id, filled.generation, self._pace)
+        with self._connection.writing():
+            forget_filled(self._connection, self._kb_id)
+        return Rebuilt(
+            generation=filled.generation,
+            revision=filled.revision,
+            resumed_from=resumed_from,
+            swap=swap,
+        )
+
+    def _begin(self, head: Head, filled: Filled | None) -> tuple[Filled, int | None]:
+        """What a killed rebuild left, and how far that was; else a generation without rows."""
+        generation = head.generation + 1
+        if filled is not None and filled.generation == generation and filled.is_of_this_program:
+            return filled, filled.revision
+        # The mark goes first: it must never stand for rows that are being deleted.
+        with self._connection.writing():
+            forget_filled(self._connection, self._kb_id)
+        delete_other_generations(self._connection, self._kb_id, head.generation, self._pace)
+        return begin_filling(self._connection, self._kb_id, generation), None
+
+    def _take_over(self, filled: Filled, progress: Progress) -> tuple[Filled, Swap]:
+        """Fills until little is left, and takes over with that."""
+        for _ in range(REBUILD_PASSES_MAX):
+            to_revision = self._head().revision
+            filled = self._filler.fill(filled, to_revision, self._pace, progress)
+            swapped = self._swap(filled, REBUILD_REST_EVENTS_MAX)
+            if swapped is not None:
+                return swapped
+        swapped = self._swap(filled, REBUILD_LAST_REST_EVENTS_MAX)
+        if swapped is None:
+            raise StoreError(
+                "Writers are faster than the rebuild: it does not catch up with them. Run it "
+                "again when fewer write; it goes on where it is.",
+                revision=filled.revision,
+            )
+        return swapped
+
+    def _swap(self, filled: Filled, rest_max: int) -> tuple[Filled, Swap] | None:
+        """Applies what was written since, under the head's lock, and repoints the head; None,
+        with nothing done, when that is more than `rest_max` events."""
+        connection = self._connection
+        with connection.writing(is_pipelined=True):
+            head = _found(lock_head(connection, self._kb_id))
+            started = time.perf_counter()
+            rest = head.position - filled.position
+            if rest > rest_max:
+                return None
+            lock_filled(connection, filled)
+            filled = self._filler.apply_rest(filled, head.revision)
+            keep_filled(connection, filled)
+            connection.run(
+                _SET_GENERATION,
+                {"kb": self._kb_id.bytes, "to_generation": filled.generation},
+            )
+        return filled, Swap((time.perf_counter() - started) * 1_000, rest)
+
+    def _head(self) -> Head:
+        return _found(read_head(self._source, self._kb_id))
 
 
-def _delete_others(connection: Connection, kb_id: UUID, keep: int) -> None:
-    """Deletes the rows of every generation but one, some at a time."""
-    for statement in _DELETES:
-        while True:
-            connection.begin_write()
-            deleted = connection.count(statement, {"kb": kb_id.bytes, "keep": keep})
-            connection.commit()
-            if not deleted:
-                break
-
-
-def _head(head: Head | None) -> Head:
+def _found(head: Head | None) -> Head:
     if head is None:
         raise NotFoundError("Knowledge base not found.")
     return head

@@ -6,6 +6,7 @@ goes to standard error, and the exit code is 0 only on success.
 
 import click
 
+from api.cli.copying import copy
 from api.cli.data import export, import_
 from api.cli.keys import key
 from api.cli.knowledge_bases import kb
@@ -21,5 +22,5 @@ def main() -> None:
     configure_logs("warning")
 
 
-for command in (serve, migrate, kb, key, import_, export, verify, rebuild):
+for command in (serve, migrate, copy, kb, key, import_, export, verify, rebuild):
     main.add_command(command)

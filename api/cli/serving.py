@@ -5,6 +5,8 @@ import click
 from api.cli.common import database_option, print_json
 from api.logs import LEVELS, configure_logs
 from api.serving import DEFAULT_PORT, serve_database
+from api.settings import Settings, WebhookSettings
+from api.webhooks.sending import tls_context
 
 
 @click.command()
@@ -36,9 +38,27 @@ from api.serving import DEFAULT_PORT, serve_database
     envvar="KBSTORE_REPLICA",
     help="postgresql://..., a read replica of the database, for reads.",
 )
+@click.option(
+    "--webhooks-allow-private",
+    is_flag=True,
+    envvar="KBSTORE_WEBHOOKS_ALLOW_PRIVATE",
+    help="Let webhooks lead to private addresses, and over plain HTTP.",
+)
+@click.option(
+    "--webhooks-ca-file",
+    envvar="KBSTORE_WEBHOOKS_CA_FILE",
+    help="Certificates (PEM) to trust in receivers, besides the system's.",
+)
 @database_option
 def serve(
-    host: str, port: int, log_level: str, replica: str | None, database: str, as_json: bool
+    host: str,
+    port: int,
+    log_level: str,
+    replica: str | None,
+    webhooks_allow_private: bool,
+    webhooks_ca_file: str | None,
+    database: str,
+    as_json: bool,
 ) -> None:
     """Serve the database over HTTP until interrupted; finishes what was accepted."""
     configure_logs(log_level)
@@ -49,4 +69,9 @@ def serve(
         else:
             click.echo(f"Serving {database} at {url}", err=True)
 
-    serve_database(database, host, port, started, replica_url=replica)
+    if webhooks_ca_file is not None:
+        # A file that cannot be used is better told now than at the first delivery.
+        tls_context(webhooks_ca_file)
+    webhooks = WebhookSettings(allow_private=webhooks_allow_private, ca_file=webhooks_ca_file)
+    settings = Settings(webhooks=webhooks)
+    serve_database(database, host, port, started, replica_url=replica, settings=settings)

@@ -121,3 +121,14 @@ class Connection(ABC):
             yield
         finally:
             self.rollback()
+
+    @contextmanager
+    def writing(self, *, is_pipelined: bool = False) -> Iterator[None]:
+        """A transaction that is committed at the end of the block, undone when it raises."""
+        self.begin_write(is_pipelined=is_pipelined)
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise

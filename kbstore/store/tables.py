@@ -120,3 +120,75 @@ idempotency = Table(
     PrimaryKeyConstraint("kb_id", "principal", "key"),
     Index("idempotency_by_age", "kb_id", "kept", "created_at"),
 )
+
+rebuilds = Table(
+    "rebuilds",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    # The generation that is being filled; once the head names it, the others are being deleted.
+    Column("generation", BigInteger, nullable=False),
+    # The last commit and the last event that were projected, each as a whole.
+    Column("revision", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    # Another program might project the events before these otherwise.
+    Column("program", Text, nullable=False),
+    PrimaryKeyConstraint("kb_id"),
+)
+
+copies = Table(
+    "copies",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    # The last commit and the last event that stand here.
+    Column("revision", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    # Of a copy that is whole, while others of the same run are not.
+    Column("checksum", Text),
+    Column("content_checksum", Text),
+    PrimaryKeyConstraint("kb_id"),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("webhook_id", LargeBinary(16), nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("types", Text, nullable=False),
+    Column("secret", LargeBinary(32), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    # Every event up to here was delivered, became a dead letter, or was not for this webhook.
+    Column("position", BigInteger, nullable=False),
+    # The event whose delivery failed so many times, NULL after a success.
+    Column("trying", BigInteger),
+    Column("attempts", BigInteger, nullable=False),
+    Column("next_attempt_at", BigInteger, nullable=False),
+    Column("failing_since", BigInteger),
+    Column("attempted_at", BigInteger),
+    Column("last_status", BigInteger),
+    Column("last_error", Text),
+    Column("disabled_at", BigInteger),
+    Column("disabled_reason", Text),
+    # The process that delivers now, and until when it may.
+    Column("lease_owner", Text),
+    Column("lease_until", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kb_id", "webhook_id"),
+)
+
+webhook_dead_letters = Table(
+    "webhook_dead_letters",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("webhook_id", LargeBinary(16), nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("attempts", BigInteger, nullable=False),
+    Column("failed_at", BigInteger, nullable=False),
+    Column("last_status", BigInteger),
+    Column("last_error", Text),
+    # When sending it once more was asked for, NULL when it was not.
+    Column("requested_at", BigInteger),
+    PrimaryKeyConstraint("kb_id", "webhook_id", "position"),
+    Index("webhook_dead_letters_requested", "kb_id", "webhook_id", "requested_at"),
+)

@@ -22,6 +22,8 @@ PROCESS_SECONDS_MAX = 300
 """No process of a test takes longer, on the slowest machine."""
 
 Json = dict[str, Any]
+Where = Path | str
+"""A database: a SQLite file, or the URL of any."""
 
 
 class Ended(Struct, frozen=True):
@@ -46,11 +48,11 @@ class Ended(Struct, frozen=True):
         return refusal
 
 
-def url_of(database: Path) -> str:
-    return f"sqlite:///{database}"
+def url_of(database: Where) -> str:
+    return database if isinstance(database, str) else f"sqlite:///{database}"
 
 
-def command_of(database: Path, *arguments: object) -> list[str]:
+def command_of(database: Where, *arguments: object) -> list[str]:
     """`kbstore ARGUMENTS --database ... --json`, run by this interpreter."""
     given = [str(argument) for argument in arguments]
     return [sys.executable, "-m", "api.cli", *given, "--database", url_of(database), "--json"]
@@ -80,19 +82,19 @@ def finish(process: "subprocess.Popen[str]") -> Ended:
     return Ended(process.returncode, out, err)
 
 
-def kbstore(database: Path, *arguments: object) -> Ended:
+def kbstore(database: Where, *arguments: object) -> Ended:
     """Runs a command of the command line in a process of its own."""
     return finish(start(command_of(database, *arguments)))
 
 
-def done(database: Path, *arguments: object) -> Json:
+def done(database: Where, *arguments: object) -> Json:
     """What a command that has to succeed printed."""
     ended = kbstore(database, *arguments)
     assert ended.code == 0, ended
     return ended.json
 
 
-def invoke(database: Path, *arguments: object) -> Ended:
+def invoke(database: Where, *arguments: object) -> Ended:
     """Runs a command within this process: as above, and much faster."""
     given = [str(argument) for argument in arguments]
     result = CliRunner().invoke(main, [*given, "--database", url_of(database), "--json"])
@@ -101,7 +103,7 @@ def invoke(database: Path, *arguments: object) -> Ended:
     return Ended(result.exit_code, result.stdout, result.stderr)
 
 
-def invoked(database: Path, *arguments: object) -> Json:
+def invoked(database: Where, *arguments: object) -> Json:
     """What a command that has to succeed printed, run within this process."""
     ended = invoke(database, *arguments)
     assert ended.code == 0, ended
@@ -155,7 +157,7 @@ def start_server(command: list[str]) -> Served:
 
 
 @contextmanager
-def server(database: Path) -> Iterator[Served]:
+def server(database: Where) -> Iterator[Served]:
     """A server for the length of a block; killed at the end if it still runs."""
     served = start_server(command_of(database, "serve", "--port", 0))
     try:

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from api.cli import main
+from kbstore.store.database import SCHEMA_VERSION
 from tests.acceptance.folders import write_folder
 from tests.acceptance.logs import SCOPE, SLUG, log_lines, new_database, write, write_log
 from tests.acceptance.processes import (
@@ -60,7 +61,7 @@ def test_each_command_answers_one_object_with_the_keys_in_the_docs(tmp_path: Pat
     made = run("kb create", SLUG)
     assert re.fullmatch(r"knowledge-base-[0-9a-f-]{36}", made["id"])
     assert made["slug"] == SLUG
-    assert run("migrate") == {"schemaVersion": 1}
+    assert run("migrate") == {"schemaVersion": SCHEMA_VERSION}
     assert run("kb configure", SLUG, configuration) == {"revision": 2, "changed": True}
     again = invoked(database, "kb", "configure", made["id"], configuration)
     assert again == {"revision": 2, "changed": False}
@@ -70,7 +71,9 @@ def test_each_command_answers_one_object_with_the_keys_in_the_docs(tmp_path: Pat
     assert run("import", SLUG, log, "--scope", SCOPE)["revisions"] == {"1": 3}
     assert run("export", SLUG, tmp_path / "out", "--scope", SCOPE)["files"] == 1
     assert run("verify", SLUG)["ok"] is True
-    assert run("rebuild", SLUG) == {"generation": 2, "revision": 3}
+    rebuilt = run("rebuild", SLUG)
+    assert (rebuilt["generation"], rebuilt["revision"], rebuilt["swapEvents"]) == (2, 3, 0)
+    assert rebuilt["swapMs"] > 0
     (listed,) = run("kb list")["items"]
     assert (listed["id"], listed["slug"], listed["revision"]) == (made["id"], SLUG, 3)
     assert list(listed) == ["id", "slug", "createdAt", "revision"]
@@ -175,7 +178,7 @@ def test_another_schema_version_is_refused(database: Path) -> None:
     connection.close()
     error = invoke(database, "kb", "list").error
     assert error["code"] == "DATABASE_NOT_MIGRATED"
-    assert error["details"] == {"found": 7, "needed": 1}
+    assert error["details"] == {"found": 7, "needed": SCHEMA_VERSION}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_people_read_sentences(tmp_path: Path) -> None:
     assert "Exported 1 files" in say("export", SLUG, tmp_path / "out", "--scope", SCOPE)
     assert say("verify", SLUG).startswith("Verified ")
     assert "generation 2 is active" in say("rebuild", SLUG)
-    assert say("migrate") == "Schema version 1.\n"
+    assert say("migrate") == f"Schema version {SCHEMA_VERSION}.\n"
     refused = CliRunner().invoke(main, ["kb", "create", SLUG, *at])
     assert refused.exit_code == 1
     assert (refused.stdout, refused.stderr.startswith("SLUG_TAKEN: ")) == ("", True)

@@ -30,7 +30,7 @@ def client(world: World) -> Iterator[httpx.Client]:
 
 
 def run_import(world: World, lines: list[Json], name: str = "log.jsonl") -> Json:
-    log = write_log(world.database.parent / name, lines)
+    log = write_log(world.folder / name, lines)
     return done(world.database, "import", SLUG, log, "--scope", SCOPE)
 
 

@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 
@@ -7,9 +7,8 @@ from tests.unit.projections.history import History, open_database
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> Iterator[History]:
-    database = open_database(tmp_path)
-    history = History(database)
-    yield history
-    history.connection.close()
-    database.close()
+def history(database_url: str) -> Iterator[History]:
+    with closing(open_database(database_url)) as database:
+        history = History(database)
+        yield history
+        history.connection.close()

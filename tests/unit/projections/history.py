@@ -6,7 +6,6 @@ They are written through the store's own transaction, with one call to `apply` f
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypedDict
 from uuid import UUID
 from weakref import finalize
@@ -36,6 +35,7 @@ from kbstore.domain.events import (
 )
 from kbstore.domain.state import PageState
 from kbstore.ids import pin_id
+from kbstore.store import backends
 from kbstore.store import tables as store_tables
 from kbstore.store.commits import Origin
 from kbstore.store.connection import Connection
@@ -79,8 +79,8 @@ class Ticking:
         return self._micros
 
 
-def open_database(folder: Path) -> Database:
-    return Database.open(f"sqlite:///{folder}/store.db", [store_tables.metadata, metadata])
+def open_database(url: str) -> Database:
+    return backends.open_database(url, [store_tables.metadata, metadata])
 
 
 class History:
@@ -94,8 +94,9 @@ class History:
         if connection is None:
             # Whoever made the history may forget it; Python 3.13 warns of open connections.
             finalize(self, self.connection.close).atexit = False
-        # Tests lose no power.
-        self.connection.raw.execute("PRAGMA synchronous = OFF")
+        if database.is_file:
+            # Tests lose no power.
+            self.connection.command("PRAGMA synchronous = OFF")
         self.ids = SeededIds(seed)
         self.clock = Ticking(START + seed)
         self.kb_id = self.ids.new_id()

@@ -8,6 +8,7 @@ from sqlalchemy import Table
 
 from kbstore.store.connection import Connection
 from projections.checksum import TABLES, content_columns
+from tests.backends import change, query
 from tests.unit.projections.history import History
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -31,9 +32,11 @@ def all_rows(connection: Connection, kb_id: UUID, generation: int) -> Rows:
         names = [column.name for column in content_columns(table)]
         quoted = ", ".join(f'"{name}"' for name in names)
         key = ", ".join(f'"{column.name}"' for column in table.primary_key.columns)
-        rows = connection.raw.execute(
+        rows = query(
+            connection,
             f"SELECT {quoted} FROM {table.name} WHERE kb_id = ? AND generation = ? ORDER BY {key}",
-            (kb_id.bytes, generation),
+            kb_id.bytes,
+            generation,
         )
         found[table.name] = [dict(zip(names, row, strict=True)) for row in rows]
     return found
@@ -66,18 +69,22 @@ def rows_of(history: History, table: str, **where: object) -> list[dict[str, Any
 
 def change_last(history: History, table: Table, column: str) -> None:
     """Changes a byte, or a number, in the last row that has a value in the column."""
-    raw = history.connection.raw
     key = [f'"{c.name}"' for c in table.primary_key.columns]
-    row = raw.execute(
+    rows = query(
+        history.connection,
         f'SELECT "{column}", {", ".join(key)} FROM {table.name} WHERE "{column}" IS NOT NULL'
-        f" ORDER BY {', '.join(key)} DESC LIMIT 1"
-    ).fetchone()
-    assert row is not None, f"nothing stands in {table.name}.{column}"
+        f" ORDER BY {', '.join(key)} DESC LIMIT 1",
+    )
+    assert rows, f"nothing stands in {table.name}.{column}"
+    value, *place = rows[0]
     where = " AND ".join(f"{name} = ?" for name in key)
-    raw.execute(f'UPDATE {table.name} SET "{column}" = ? WHERE {where}', (_other(row[0]), *row[1:]))
+    sql = f'UPDATE {table.name} SET "{column}" = ? WHERE {where}'
+    assert change(history.connection, sql, _other(value), *place) == 1
 
 
 def _other(value: object) -> object:
+    if isinstance(value, bool):
+        return not value
     if isinstance(value, int):
         return value ^ 1024
     if isinstance(value, str):

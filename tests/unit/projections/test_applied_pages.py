@@ -1,6 +1,7 @@
 """What page events leave in the tables."""
 
 import pytest
+from eventsourcing.persistence import IntegrityError
 
 from kbstore.domain.events import NIL, PageEdited, PageRestored
 from projections.tables import CURRENT
@@ -177,5 +178,5 @@ def test_an_event_that_continues_nothing_is_refused(history: History) -> None:
 def test_the_database_itself_refuses_a_second_holder_of_a_key(history: History) -> None:
     top = history.create()
     history.create(parent=top, key="straße")
-    with pytest.raises(Exception, match=r"UNIQUE constraint failed: page_versions"):
+    with pytest.raises(IntegrityError, match=r"(?i)unique constraint.*page_versions"):
         history.create(parent=top, key="STRASSE")

@@ -1,12 +1,13 @@
 """Checksums tell apart what differs, and the content's alone what differs in substance."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 
 from projections.checksum import TABLES, RowSum, content_columns, table_checksums
 from projections.content_checksum import content_checksum
+from tests.backends import Databases
 from tests.unit.projections.history import History, open_database
 from tests.unit.projections.rows import change_last
 from tests.unit.projections.sample_history import write_sample
@@ -36,16 +37,29 @@ def test_a_changed_value_changes_the_tables_checksum_alone(
         assert changed == (column not in LEFT_OUT_OF_CONTENT)
 
 
-def sample_of(folder: Path, seed: int, write: Callable[[History], None]) -> History:
-    folder.mkdir()
-    history = History(open_database(folder), seed)
-    write(history)
-    return history
+SampleOf = Callable[[int, Callable[[History], None]], History]
 
 
-def test_the_same_history_under_other_ids_and_times_has_the_same_content(tmp_path: Path) -> None:
-    one = sample_of(tmp_path / "one", 1, write_sample)
-    two = sample_of(tmp_path / "two", 2, write_sample)
+@pytest.fixture
+def sample_of(databases: Databases) -> Iterator[SampleOf]:
+    """Makes a history of a seed in a database of its own."""
+    with ExitStack() as opened:
+
+        def make(seed: int, write: Callable[[History], None]) -> History:
+            url = opened.enter_context(databases.lent())
+            history = History(opened.enter_context(closing(open_database(url))), seed)
+            opened.callback(history.connection.close)
+            write(history)
+            return history
+
+        yield make
+
+
+def test_the_same_history_under_other_ids_and_times_has_the_same_content(
+    sample_of: SampleOf,
+) -> None:
+    one = sample_of(1, write_sample)
+    two = sample_of(2, write_sample)
     assert one.kb_id != two.kb_id
     sums = [table_checksums(h.connection, h.kb_id, 1).checksum for h in (one, two)]
     assert sums[0] != sums[1]
@@ -53,17 +67,17 @@ def test_the_same_history_under_other_ids_and_times_has_the_same_content(tmp_pat
     assert contents[0] == contents[1]
 
 
-def test_another_body_is_another_content(tmp_path: Path) -> None:
+def test_another_body_is_another_content(sample_of: SampleOf) -> None:
     def write(body: str) -> Callable[[History], None]:
         return lambda history: history.edit(history.create(), body=body)
 
-    one = sample_of(tmp_path / "one", 1, write("Thirty days."))
-    two = sample_of(tmp_path / "two", 1, write("Forty days.."))
+    one = sample_of(1, write("Thirty days."))
+    two = sample_of(1, write("Forty days.."))
     contents = [content_checksum(h.connection, h.kb_id, 1) for h in (one, two)]
     assert contents[0] != contents[1]
 
 
-def test_a_link_to_another_page_is_another_content(tmp_path: Path) -> None:
+def test_a_link_to_another_page_is_another_content(sample_of: SampleOf) -> None:
     def write(target: int) -> Callable[[History], None]:
         def written(history: History) -> None:
             pages = [history.create(), history.create(scope="team:acme:support")]
@@ -71,8 +85,8 @@ def test_a_link_to_another_page_is_another_content(tmp_path: Path) -> None:
 
         return written
 
-    one = sample_of(tmp_path / "one", 1, write(0))
-    two = sample_of(tmp_path / "two", 1, write(1))
+    one = sample_of(1, write(0))
+    two = sample_of(1, write(1))
     contents = [content_checksum(h.connection, h.kb_id, 1) for h in (one, two)]
     assert contents[0] != contents[1]
 

@@ -1,7 +1,6 @@
 """Whatever happened: the tables answer as the states do, and replaying gives the same rows."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from contextlib import closing
 from uuid import UUID
 
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from kbstore.domain.state import PageState
 from projections.projector import Projections
 from projections.replay import replay
 from projections.verify import verify
+from tests.backends import Databases
 from tests.unit.projections.history import History, open_database
 from tests.unit.projections.random_history import SCOPES, Operation, commits, write
 from tests.unit.projections.rows import all_rows, broken_intervals
@@ -18,9 +18,11 @@ from tests.unit.projections.rows import all_rows, broken_intervals
 
 @settings(max_examples=60)
 @given(commits)
-def test_rows_are_sound_and_equal_replayed_ones(wanted: list[list[Operation]]) -> None:
-    with TemporaryDirectory() as folder:
-        history = History(open_database(Path(folder)))
+def test_rows_are_sound_and_equal_replayed_ones(
+    databases: Databases, wanted: list[list[Operation]]
+) -> None:
+    with databases.lent() as url, closing(open_database(url)) as database:
+        history = History(database)
         write(history, wanted)
         live = all_rows(history.connection, history.kb_id, 1)
         assert broken_intervals(live) == []
@@ -38,9 +40,7 @@ def test_rows_are_sound_and_equal_replayed_ones(wanted: list[list[Operation]]) -
         )
         assert all_rows(history.connection, history.kb_id, 7) == live
         assert verify(history.database, history.kb_id, Projections()).failures == ()
-        history.database.close()
         history.connection.close()
-        history.database.close()
 
 
 def _check_pages(history: History) -> None:

@@ -1,7 +1,7 @@
 """Opening snapshots, and what is kept between them."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 from uuid import uuid4
 
 import pytest
@@ -13,14 +13,14 @@ from projections.caching import LruCache
 from projections.read.pages import page_by_ref
 from projections.read.scopes import list_scopes
 from projections.snapshot import open_snapshot, revision_at
+from tests.backends import Databases, change
 from tests.unit.projections.read.world import ANA, ORG, ROOT, VAULT, World
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path)
-    yield world
-    world.close()
+def world(database_url: str) -> Iterator[World]:
+    with closing(World(database_url)) as world:
+        yield world
 
 
 def test_a_snapshot_is_of_the_head_or_of_a_revision_there_was(world: World) -> None:
@@ -54,26 +54,18 @@ def test_access_follows_every_write_of_whoever_wrote_it(world: World) -> None:
     assert scopes(ANA) == []
 
 
-def test_equal_ids_in_two_databases_are_kept_apart(tmp_path: Path) -> None:
+def test_equal_ids_in_two_databases_are_kept_apart(databases: Databases, world: World) -> None:
     """Whoever fixes ids and clock gets two databases that only contents tell apart."""
-    worlds = []
-    for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        worlds.append(World(folder))
-    first, second = worlds
-    second.kb_id, reader = first.kb_id, second.database.reader()
-    other = second.database.connect()
-    for table in ("heads", "commits", "configurations", "scopes", "page_versions", "pages"):
-        other.raw.execute(f"UPDATE {table} SET kb_id = ?", (first.kb_id.bytes,))
-    other.close()
-    top = first.create("Top", key="top")
-    with first.reading() as snapshot:
-        assert page_by_ref(snapshot, "org:acme#top").id == top
-    with reader.reading(), pytest.raises(NotFoundError):
-        page_by_ref(open_snapshot(reader, first.kb_id, ANA), "org:acme#top")
-    for world in worlds:
-        world.close()
+    with databases.lent() as url, closing(World(url)) as second:
+        second.kb_id, reader = world.kb_id, second.database.reader()
+        with second.database.connected() as connection:
+            for table in ("heads", "commits", "configurations", "scopes", "page_versions", "pages"):
+                change(connection, f"UPDATE {table} SET kb_id = ?", world.kb_id.bytes)
+        top = world.create("Top", key="top")
+        with world.reading() as snapshot:
+            assert page_by_ref(snapshot, "org:acme#top").id == top
+        with reader.reading(), pytest.raises(NotFoundError):
+            page_by_ref(open_snapshot(reader, world.kb_id, ANA), "org:acme#top")
 
 
 def test_a_time_names_the_last_revision_up_to_it(world: World) -> None:

@@ -1,20 +1,23 @@
 """Verification: a sound store passes, and one changed byte anywhere does not."""
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 
+from api.wiring import SCHEMA
 from kbstore.errors import NotFoundError
 from kbstore.store import tables as store_tables
+from kbstore.store.connection import Connection
+from kbstore.store.sqlite import SqliteConnection
 from projections.checksum import TABLES, content_columns, table_checksums
 from projections.content_checksum import content_checksum
 from projections.projector import Projections
 from projections.verify import Report, verify
 from projections.verify_report import FAILURES_KEPT_MAX
-from tests.unit.projections.history import History, Ticking, open_database
-from tests.unit.projections.rows import all_rows, change_last
+from tests.backends import change, on_sqlite, query
+from tests.unit.projections.history import History, Ticking
+from tests.unit.projections.rows import change_last
 from tests.unit.projections.sample_history import write_sample
 
 
@@ -33,25 +36,28 @@ def failures(history: History) -> list[tuple[str, str]]:
 
 
 def damage(history: History, sql: str, *values: object) -> None:
-    assert history.connection.raw.execute(sql, values).rowcount > 0
+    assert change(history.connection, sql, *values) > 0
+
+
+def everything(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    """All there is, in no order."""
+    tables = [table.name for metadata in SCHEMA for table in metadata.sorted_tables]
+    return {name: sorted(query(connection, f"SELECT * FROM {name}"), key=repr) for name in tables}
 
 
 # --- a sound store --------------------------------------------------------------------------
 
 
 def test_a_sound_store_passes_and_is_left_as_it_was(sample: History) -> None:
-    rows = all_rows(sample.connection, sample.kb_id, 1)
-    changes = sample.connection.raw.total_changes
+    before = everything(sample.connection)
     report = checked(sample)
     assert report.failures == ()
     assert report.failed == 0
     assert report.revision == sample.revision
-    position = sample.connection.raw.execute("SELECT position FROM heads").fetchone()[0]
-    assert report.events == position
+    assert query(sample.connection, "SELECT position FROM heads") == [(report.events,)]
     assert report.checksum == table_checksums(sample.connection, sample.kb_id, 1).checksum
     assert report.content_checksum == content_checksum(sample.connection, sample.kb_id, 1)
-    assert sample.connection.raw.total_changes == changes
-    assert all_rows(sample.connection, sample.kb_id, 1) == rows
+    assert everything(sample.connection) == before
 
 
 def test_an_empty_knowledge_base_passes(history: History) -> None:
@@ -62,7 +68,8 @@ def test_an_empty_knowledge_base_passes(history: History) -> None:
 def test_a_neighbour_in_the_same_file_plays_no_part(sample: History) -> None:
     neighbour = History(sample.database, seed=5, connection=sample.connection)
     write_sample(neighbour)
-    damage(sample, "UPDATE events SET payload = x'80' WHERE kb_id = ?", neighbour.kb_id.bytes)
+    sql = "UPDATE events SET payload = ? WHERE kb_id = ?"
+    damage(sample, sql, b"\x80", neighbour.kb_id.bytes)
     assert failures(sample) == []
     assert failures(neighbour) != []
 
@@ -101,20 +108,21 @@ def test_a_changed_byte_of_any_column_is_found(sample: History, table: str, colu
     assert failures(sample) != []
 
 
+@on_sqlite
 @pytest.mark.parametrize("bit", range(8))
 def test_any_bit_of_any_byte_of_the_log_counts(sample: History, bit: int) -> None:
     """Byte by byte through one commit, its events and their texts."""
-    raw = sample.connection.raw
     for table, column in (("events", "payload"), ("texts", "data"), ("commits", "digest")):
         select = f"SELECT {column} FROM {table} ORDER BY length({column}) LIMIT 1"
         update = f"UPDATE {table} SET {column} = ? WHERE {column} = ?"
-        ((whole,),) = raw.execute(select).fetchall()
+        ((whole,),) = query(sample.connection, select)
+        assert isinstance(whole, bytes)
         for index in range(0, len(whole), 3):
             changed = bytearray(whole)
             changed[index] ^= 1 << bit
-            raw.execute(update, (bytes(changed), whole))
+            damage(sample, update, bytes(changed), whole)
             assert checked(sample).failed > 0, (table, column, index)
-            raw.execute(update, (whole, bytes(changed)))
+            damage(sample, update, whole, bytes(changed))
     assert failures(sample) == []
 
 
@@ -133,17 +141,20 @@ def test_a_changed_event_is_found_in_its_commit(sample: History) -> None:
 
 
 def test_an_event_that_cannot_be_read_is_named(sample: History) -> None:
-    damage(sample, "UPDATE events SET payload = x'80' WHERE position = 5")
+    damage(sample, "UPDATE events SET payload = ? WHERE position = 5", b"\x80")
     damage(sample, "UPDATE events SET topic = 'page.imagined' WHERE position = 6")
     named = {where: what for what, where in failures(sample) if where.startswith("position ")}
     assert "cannot be read" in named["position 5"]
     assert "page.imagined" in named["position 6"]
 
 
+@on_sqlite
 def test_a_text_column_that_is_no_utf8_is_reported_and_not_raised(sample: History) -> None:
     damage(sample, "UPDATE commits SET actor = CAST(x'ff' AS TEXT) WHERE revision = 4")
     assert [where for _, where in failures(sample)] == ["revision 4, positions 4 to 4"]
-    assert sample.database.reader().raw.text_factory is str
+    reader = sample.database.reader()
+    assert isinstance(reader, SqliteConnection)
+    assert reader.raw.text_factory is str
 
 
 def test_a_missing_event_is_named(sample: History) -> None:
@@ -204,12 +215,16 @@ def test_a_text_that_no_event_names_is_named(sample: History) -> None:
 
 
 def test_a_text_that_cannot_be_inflated_is_named(sample: History) -> None:
-    damage(sample, "UPDATE texts SET data = CAST(x'00' || data AS BLOB) WHERE deflated = 1")
+    texts = query(sample.connection, "SELECT text_id, data FROM texts WHERE deflated = ?", True)
+    for text_id, data in texts:
+        assert isinstance(data, bytes)
+        damage(sample, "UPDATE texts SET data = ? WHERE text_id = ?", b"\0" + data, text_id)
     assert {what.split(" position")[0] for what, _ in failures(sample)} == {
         "the text is not the one"
     }
 
 
+@on_sqlite
 def test_a_text_is_deflated_or_not_and_nothing_else(sample: History) -> None:
     damage(sample, "UPDATE texts SET deflated = 3 WHERE deflated = 1")
     assert checked(sample).failed > 0
@@ -229,7 +244,7 @@ def test_a_gap_is_found_where_the_digests_cover_it(
     """A commit written over a head that somebody had changed."""
     history.create()
     history.create(scope="team:acme:support")
-    history.connection.raw.execute(f"UPDATE heads SET {tampered}")
+    damage(history, f"UPDATE heads SET {tampered}")
     history.clock = Ticking(0)
     history.create(scope="org:rival")
     assert [found for found, _ in failures(history)] == [what]
@@ -267,9 +282,8 @@ def test_a_torn_store_is_reported_up_to_a_limit(history: History) -> None:
     assert report.content_checksum is None
 
 
-def test_a_log_no_projection_can_follow_is_a_failure(tmp_path: Path) -> None:
+def test_a_log_no_projection_can_follow_is_a_failure(history: History) -> None:
     """Sound digests around an event that the rules would never have let in."""
-    history = History(open_database(tmp_path))
     history.projections = _Blind()
     page = history.create()
     history.states.versions[page] = 4
@@ -278,7 +292,6 @@ def test_a_log_no_projection_can_follow_is_a_failure(tmp_path: Path) -> None:
     found = failures(history)
     assert len(found) == 1
     assert found[0][1] == "replay"
-    history.database.close()
 
 
 class _Blind(Projections):

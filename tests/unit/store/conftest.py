@@ -1,21 +1,21 @@
-"""A real SQLite file with a registered knowledge base and a writer over it."""
+"""A database of each back end with a registered knowledge base and a writer over it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
 from kbstore.clock import SystemClock
 from kbstore.store import tables
+from kbstore.store.backends import open_database
 from kbstore.store.catalogue import Catalogue
 from kbstore.store.database import Database
 from kbstore.store.writer import Writer
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database.open(f"sqlite:///{tmp_path}/store.db", [tables.metadata])
+def database(database_url: str) -> Iterator[Database]:
+    opened = open_database(database_url, [tables.metadata])
     yield opened
     opened.close()
 

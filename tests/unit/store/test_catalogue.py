@@ -7,6 +7,7 @@ import pytest
 from kbstore.clock import SystemClock
 from kbstore.errors import NotFoundError, SlugTakenError, ValidationError
 from kbstore.limits import HELD_SCOPES_MAX, SLUG_CODE_POINTS_MAX
+from kbstore.store import tables
 from kbstore.store.catalogue import (
     Catalogue,
     find_api_key,
@@ -14,6 +15,8 @@ from kbstore.store.catalogue import (
     list_knowledge_bases,
 )
 from kbstore.store.database import Database
+from kbstore.store.sqlite import SqliteDatabase
+from tests.backends import on_sqlite, query
 
 NO_SCOPES: frozenset[str] = frozenset()
 
@@ -79,9 +82,28 @@ def test_a_wrong_secret_opens_nothing(
 
 def test_the_secret_is_not_kept(database: Database, catalogue: Catalogue, kb_id: UUID) -> None:
     _, token = catalogue.create_key(kb_id, "agent:a", NO_SCOPES, frozenset())
-    database.reader().raw.execute("PRAGMA wal_checkpoint")
+    secret = token.rpartition("_")[2]
+    rows = [
+        row
+        for table in tables.metadata.sorted_tables
+        for row in query(database.reader(), f"SELECT * FROM {table.name}")
+    ]
+    assert any("agent:a" in row for row in rows)
+    for value in (value for row in rows for value in row):
+        told = value if isinstance(value, bytes) else str(value).encode()
+        assert secret.encode() not in told
+
+
+@on_sqlite
+def test_the_secret_is_nowhere_in_the_file(
+    database: Database, catalogue: Catalogue, kb_id: UUID
+) -> None:
+    assert isinstance(database, SqliteDatabase)
+    _, token = catalogue.create_key(kb_id, "agent:a", NO_SCOPES, frozenset())
     secret = token.rpartition("_")[2].encode()
-    for file in database.path.parent.iterdir():
+    files = list(database.path.parent.glob(f"{database.path.name}*"))
+    assert any(b"agent:a" in file.read_bytes() for file in files)
+    for file in files:
         assert secret not in file.read_bytes()
 
 

@@ -1,6 +1,5 @@
 """Statements: one SQL text for many calls, lists of any length."""
 
-import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -8,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import bindparam, select
 
+from kbstore.store.backends import open_database
 from kbstore.store.connection import Connection
-from kbstore.store.statements import Statement
-from kbstore.store.tables import events
+from kbstore.store.statements import Statement, Values
+from kbstore.store.tables import events, metadata
+from tests.backends import Databases, change
 
 OF_TOPICS = Statement(
     select(events.c.topic)
@@ -21,12 +22,13 @@ OF_TOPICS = Statement(
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[Connection]:
-    raw = sqlite3.connect(":memory:", isolation_level=None)
-    raw.execute("CREATE TABLE events (topic TEXT, position INTEGER)")
-    raw.executemany("INSERT INTO events VALUES (?, 1)", [(f"t{n}",) for n in range(10)])
-    yield Connection(raw)
-    raw.close()
+def connection(databases: Databases) -> Iterator[Connection]:
+    with databases.lent() as url, open_database(url, [metadata]).connected() as opened:
+        # It hides the table of that name.
+        opened.command("CREATE TEMPORARY TABLE events (topic TEXT, position BIGINT)")
+        for number in range(10):
+            change(opened, "INSERT INTO events VALUES (?, 1)", f"t{number}")
+        yield opened
 
 
 @given(st.lists(st.integers(0, 20), max_size=40, unique=True))
@@ -45,6 +47,17 @@ def test_literals_of_a_statement_are_bound_without_being_named(connection: Conne
     assert connection.one(OF_TOPICS, {"topics": ["t3"], "limit": 1}) == ("t3",)
 
 
+def test_a_list_may_hold_any_letters(connection: Connection) -> None:
+    odd = ["{", "}", ",", '"', "\\", "NULL", "'", "", "ä", "\n", "t4"]
+    assert connection.all(OF_TOPICS, {"topics": odd, "limit": 9}) == [("t4",)]
+
+
+def test_values_that_a_statement_does_not_name_are_passed_over(connection: Connection) -> None:
+    values: Values = {"topics": ["t3"], "limit": 1, "other": b"x"}
+    assert connection.one(OF_TOPICS, values) == ("t3",)
+
+
 def test_both_back_ends_get_a_text_of_their_own() -> None:
     assert "LIMIT ?" in OF_TOPICS.sqlite
-    assert "%(limit)s" in OF_TOPICS.postgresql
+    assert "topic = ANY ($1::TEXT[])" in OF_TOPICS.postgresql
+    assert OF_TOPICS.postgresql.endswith("LIMIT $3")

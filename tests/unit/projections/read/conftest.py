@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 
@@ -7,7 +7,6 @@ from tests.unit.projections.read.world import World
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path)
-    yield world
-    world.close()
+def world(database_url: str) -> Iterator[World]:
+    with closing(World(database_url)) as world:
+        yield world

@@ -1,10 +1,9 @@
 """A revision gives an auditor the same bytes for ever, whatever is written after it."""
 
 import random
-import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 import msgspec
@@ -23,6 +22,7 @@ from projections.read.pages import page, page_by_ref
 from projections.read.pins import pins_of_page
 from projections.read.scopes import list_scopes
 from projections.snapshot import Snapshot
+from tests.backends import Databases
 from tests.unit.projections.read.world import ANA, AUDITOR, EVE, ORG, RED, VAULT, World
 
 SCOPES = (ORG, RED, VAULT)
@@ -133,41 +133,33 @@ def everything(snapshot: Snapshot, pages: list[UUID]) -> list[object]:
 
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**9))
-def test_a_revision_answers_an_auditor_the_same_for_ever(seed: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder))
-        try:
-            writer = Writer(world, seed)
-            shown: dict[int, tuple[list[UUID], list[object]]] = {}
-            for _ in range(40):
-                writer.step()
-                with world.reading(AUDITOR) as snapshot:
-                    known = list(writer.pages)
-                    shown[snapshot.revision] = known, everything(snapshot, known)
-            for revision, (known, before) in shown.items():
-                with world.reading(AUDITOR, revision) as snapshot:
-                    assert everything(snapshot, known) == before
-        finally:
-            world.close()
+def test_a_revision_answers_an_auditor_the_same_for_ever(databases: Databases, seed: int) -> None:
+    with databases.lent() as url, closing(World(url)) as world:
+        writer = Writer(world, seed)
+        shown: dict[int, tuple[list[UUID], list[object]]] = {}
+        for _ in range(40):
+            writer.step()
+            with world.reading(AUDITOR) as snapshot:
+                known = list(writer.pages)
+                shown[snapshot.revision] = known, everything(snapshot, known)
+        for revision, (known, before) in shown.items():
+            with world.reading(AUDITOR, revision) as snapshot:
+                assert everything(snapshot, known) == before
 
 
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**9))
-def test_a_reader_is_shown_no_scope_out_of_his_reach(seed: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder))
-        try:
-            writer = Writer(world, seed)
-            for _ in range(40):
-                writer.step()
-            for caller, hidden in ((ANA, (VAULT,)), (EVE, (VAULT, ORG))):
-                for revision in range(2, world.revision + 1):
-                    with world.reading(caller, revision) as snapshot:
-                        answers = everything(snapshot, writer.pages)
-                        shown = repr([each for each in answers if isinstance(each, dict)])
-                    for scope in hidden:
-                        assert f"'{scope}'" not in shown
-                    # No body names the vault; one may name the organisation.
-                    assert VAULT not in shown
-        finally:
-            world.close()
+def test_a_reader_is_shown_no_scope_out_of_his_reach(databases: Databases, seed: int) -> None:
+    with databases.lent() as url, closing(World(url)) as world:
+        writer = Writer(world, seed)
+        for _ in range(40):
+            writer.step()
+        for caller, hidden in ((ANA, (VAULT,)), (EVE, (VAULT, ORG))):
+            for revision in range(2, world.revision + 1):
+                with world.reading(caller, revision) as snapshot:
+                    answers = everything(snapshot, writer.pages)
+                    shown = repr([each for each in answers if isinstance(each, dict)])
+                for scope in hidden:
+                    assert f"'{scope}'" not in shown
+                # No body names the vault; one may name the organisation.
+                assert VAULT not in shown

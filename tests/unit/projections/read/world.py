@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from uuid import UUID
 
 from msgspec import UNSET, UnsetType
@@ -27,8 +26,8 @@ from kbstore.domain.preparing import prepare_body, prepare_note_text
 from kbstore.ids import SystemIds
 from kbstore.service import CommandRequest, CommandService, Outcome
 from kbstore.store import tables as store_tables
+from kbstore.store.backends import open_database
 from kbstore.store.commits import Origin
-from kbstore.store.database import Database
 from kbstore.texts import prepare_text
 from projections import tables
 from projections.projector import Projections
@@ -84,9 +83,8 @@ class Steps:
 class World:
     """Writes as ROOT unless a caller is given; every write is one commit."""
 
-    def __init__(self, folder: Path) -> None:
-        url = f"sqlite:///{folder}/store.db"
-        self.database = Database.open(url, [store_tables.metadata, tables.metadata])
+    def __init__(self, url: str) -> None:
+        self.database = open_database(url, [store_tables.metadata, tables.metadata])
         self.ids = SystemIds()
         self.service = CommandService(self.database, Projections(), Steps(), self.ids)
         self.kb_id = self.service.create_knowledge_base("handbook", Origin(actor="user:root"))
