@@ -30,6 +30,7 @@ def build_app(server: Server) -> Litestar:
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        server.start()
         try:
             yield
         finally:

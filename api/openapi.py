@@ -7,9 +7,11 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from api.bodies import NoBody
 from api.operations import Operation
 from api.representations import ErrorAnswer
 from api.streams import MEDIA_TYPE
+from api.writing import JSON_TYPE
 from kbstore.limits import (
     COMMIT_MESSAGE_CODE_POINTS_MAX,
     IDEMPOTENCY_KEY_CODE_POINTS_MAX,
@@ -28,16 +30,26 @@ _PATH_SCHEMAS: dict[str, Schema] = {
     "noteId": {"type": "string", "format": "uuid"},
     "kind": {"type": "string", "enum": ["page", "list"]},
     "revision": {"type": "integer", "minimum": 1, "maximum": REVISION_MAX},
+    "webhookId": {"type": "string", "format": "uuid"},
+    "position": {"type": "integer", "minimum": 1, "maximum": REVISION_MAX},
 }
 _STRING: Schema = {"type": "string"}
 _CALL_HEADERS = {"KB-Scopes": "Scope addresses, parted by commas: narrows the scopes held"}
-_WRITE_HEADERS = {
+_CLAIM_HEADERS = {
     "Idempotency-Key": ("Makes it safe to send again", IDEMPOTENCY_KEY_CODE_POINTS_MAX),
+}
+_COMMIT_HEADERS = {
     "KB-Run": ("The run, for the commit", RUN_CODE_POINTS_MAX),
     "KB-Tool-Call": ("The tool call, for the commit", TOOL_CALL_CODE_POINTS_MAX),
     "KB-Message": ("A message, for the commit", COMMIT_MESSAGE_CODE_POINTS_MAX),
 }
-_STATUS_WORDS = {200: "As asked", 201: "Created", 304: "Nothing changed since `If-None-Match`"}
+_STATUS_WORDS = {
+    200: "As asked",
+    201: "Created",
+    202: "Will be done",
+    204: "Done",
+    304: "Nothing changed since `If-None-Match`",
+}
 
 
 def openapi_document(operations: Iterable[Operation], version: str) -> Schema:
@@ -82,9 +94,9 @@ def _described(operation: Operation) -> Schema:
         "responses": {**_answers(operation), **_refusals(operation)},
         "security": [{"key": []}] if operation.needs_key else [],
     }
-    if operation.body is not None and operation.rules is not None:
+    if operation.body is not None:
         described["requestBody"] = {
-            "required": not operation.rules.is_body_optional,
+            "required": not is_body_optional(operation),
             "content": {kind: {"schema": _body(operation, kind)} for kind in _types(operation)},
         }
     return described
@@ -116,13 +128,11 @@ def _headers(operation: Operation) -> Iterator[Schema]:
     if operation.is_stream:
         yield _header("Last-Event-ID", "The position of the last event seen", _STRING)
         return
-    if operation.rules is None:
-        if operation.needs_key:
-            yield _header("If-None-Match", "The ETag of an answer that is kept", _STRING)
-        return
-    for name, (description, length) in _WRITE_HEADERS.items():
+    if operation.needs_key and operation.method == "GET":
+        yield _header("If-None-Match", "The ETag of an answer that is kept", _STRING)
+    for name, (description, length) in _told_headers(operation).items():
         yield _header(name, description, {"type": "string", "maxLength": length})
-    if operation.rules.is_conditional:
+    if operation.rules is not None and operation.rules.is_conditional:
         pattern = r'^(\*|"[0-9]{1,15}(-[!#-~]*)?")$'
         yield _header(
             "If-Match",
@@ -130,6 +140,13 @@ def _headers(operation: Operation) -> Iterator[Schema]:
             {"type": "string", "pattern": pattern},
             required=True,
         )
+
+
+def _told_headers(operation: Operation) -> dict[str, tuple[str, int]]:
+    return {
+        **(_CLAIM_HEADERS if operation.takes_claim else {}),
+        **(_COMMIT_HEADERS if operation.rules is not None else {}),
+    }
 
 
 def _header(name: str, description: str, schema: Schema, *, required: bool = False) -> Schema:
@@ -142,12 +159,19 @@ def _header(name: str, description: str, schema: Schema, *, required: bool = Fal
     }
 
 
+def is_body_optional(operation: Operation) -> bool:
+    """Whether the operation can be asked for without a body."""
+    if operation.rules is not None:
+        return operation.rules.is_body_optional
+    return operation.body in (None, NoBody)
+
+
 def _types(operation: Operation) -> tuple[str, ...]:
-    return () if operation.rules is None else operation.rules.body_types
+    return (JSON_TYPE,) if operation.rules is None else operation.rules.body_types
 
 
 def _body(operation: Operation, kind: str) -> Schema:
-    if kind != "application/json":
+    if kind != JSON_TYPE:
         return _STRING
     if operation.body is None or operation.body.is_open:
         return {"type": "object"}
@@ -162,7 +186,7 @@ def _answers(operation: Operation) -> dict[str, Schema]:
             answer["content"] = {"application/json": {"schema": _reference(kind)}}
         elif operation.is_stream:
             answer["content"] = {MEDIA_TYPE: {"schema": _STRING}}
-        elif status != 304:
+        elif status not in (204, 304):
             answer["content"] = {"application/json": {"schema": {"type": "object"}}}
         answers[str(status)] = answer
     return answers
@@ -170,9 +194,10 @@ def _answers(operation: Operation) -> dict[str, Schema]:
 
 def _told(operation: Operation) -> Schema:
     told = ["x-request-id"]
-    if operation.needs_key:
+    is_read = operation.needs_key and operation.method == "GET"
+    if is_read or operation.rules is not None:
         told.append("KB-Revision")
-    if operation.needs_key and operation.rules is None:
+    if is_read:
         told.append("ETag")
     return {name: {"schema": _STRING} for name in told}
 

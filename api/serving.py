@@ -48,6 +48,7 @@ def serve_database(
     *,
     any_port: bool = False,
     replica_url: str | None = None,
+    settings: Settings | None = None,
 ) -> None:
     """Serves until SIGINT or SIGTERM, then finishes what was accepted and returns.
 
@@ -60,7 +61,7 @@ def serve_database(
     with database.serving(), _bind(host, port, any_port) as listener:
         services = build_services(database, replica=replica)
         try:
-            server = Server(services, Settings())
+            server = Server(services, settings or Settings())
             config = uvicorn.Config(
                 build_app(server),
                 log_config=None,

@@ -9,7 +9,39 @@ from kbstore.limits import (
     REQUEST_BYTES_MAX,
     STREAM_HEARTBEAT_SECONDS,
     STREAMS_MAX,
+    WEBHOOK_ANSWER_BYTES_MAX,
+    WEBHOOK_ANSWER_SECONDS_MAX,
+    WEBHOOK_ATTEMPTS_MAX,
+    WEBHOOK_BACKOFF_SECONDS_MAX,
+    WEBHOOK_BACKOFF_SECONDS_MIN,
+    WEBHOOK_CONNECT_SECONDS_MAX,
+    WEBHOOK_DEAD_LETTERS_MAX,
+    WEBHOOK_DELIVERIES_MAX,
+    WEBHOOK_LEASE_SECONDS,
 )
+
+
+class WebhookSettings(Struct, frozen=True, kw_only=True):
+    """How webhooks are delivered. Each default is the limit of that name; a test may lower it.
+
+    `allow_private` lets them lead to private addresses, and over plain HTTP; `ca_file` names
+    certificates to trust besides the system's. `record_seconds` is how long a success may wait
+    to be recorded, `poll_seconds` how often changes by other processes are looked for.
+    """
+
+    allow_private: bool = False
+    ca_file: str | None = None
+    attempts_max: int = WEBHOOK_ATTEMPTS_MAX
+    backoff_seconds_min: float = WEBHOOK_BACKOFF_SECONDS_MIN
+    backoff_seconds_max: float = WEBHOOK_BACKOFF_SECONDS_MAX
+    connect_seconds_max: float = WEBHOOK_CONNECT_SECONDS_MAX
+    answer_seconds_max: float = WEBHOOK_ANSWER_SECONDS_MAX
+    answer_bytes_max: int = WEBHOOK_ANSWER_BYTES_MAX
+    dead_letters_max: int = WEBHOOK_DEAD_LETTERS_MAX
+    deliveries_max: int = WEBHOOK_DELIVERIES_MAX
+    lease_seconds: float = WEBHOOK_LEASE_SECONDS
+    record_seconds: float = 1.0
+    poll_seconds: float = 5.0
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -33,3 +65,4 @@ class Settings(Struct, frozen=True, kw_only=True):
     heartbeat_seconds: float = STREAM_HEARTBEAT_SECONDS
     waiting_reads_max: int = 256
     answer_cache_bytes: int = 64 * 1024 * 1024
+    webhooks: WebhookSettings = WebhookSettings()

@@ -35,7 +35,9 @@
     │   ├── AmbiguousReferenceError        409  AMBIGUOUS_REFERENCE
     │   ├── StaleCursorError               409  STALE_CURSOR
     │   ├── IdempotencyInProgressError     409  IDEMPOTENCY_IN_PROGRESS
-    │   └── SlugTakenError                 409  SLUG_TAKEN
+    │   ├── SlugTakenError                 409  SLUG_TAKEN
+    │   ├── TooManyWebhooksError           409  TOO_MANY_WEBHOOKS
+    │   └── WebhookDisabledError           409  WEBHOOK_DISABLED
     ├── UnavailableError                   503  try again
     │   ├── OverloadedError                503  OVERLOADED
     │   ├── ProjectionBehindError          503  PROJECTION_BEHIND
@@ -267,6 +269,16 @@ class IdempotencyInProgressError(ConflictError):
 
 class SlugTakenError(ConflictError):
     code = "SLUG_TAKEN"
+
+
+class TooManyWebhooksError(ConflictError):
+    code = "TOO_MANY_WEBHOOKS"
+
+
+class WebhookDisabledError(ConflictError):
+    """Nothing is sent to it any more; `details.reason` says why."""
+
+    code = "WEBHOOK_DISABLED"
 
 
 # --- 5xx ----------------------------------------------------------------------------------------

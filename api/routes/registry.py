@@ -18,6 +18,7 @@ from api.routes import (
     pins,
     revisions,
     scopes,
+    webhooks,
 )
 
 API_VERSION = "2.0"
@@ -39,6 +40,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *revisions.OPERATIONS,
     *scopes.OPERATIONS,
     *configuration.OPERATIONS,
+    *webhooks.OPERATIONS,
     *health.OPERATIONS,
     read_contract,
 )

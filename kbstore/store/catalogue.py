@@ -115,6 +115,13 @@ def find_api_key(connection: Queryable, token: str) -> ApiKey | None:
     return key if key.revoked_at is None else None
 
 
+def find_working_key(connection: Queryable, key_id: str) -> ApiKey | None:
+    """A key by its id, for what acts in its name; None once it is revoked."""
+    row = connection.one(SELECT_KEY, {"key_id": key_id})
+    key = None if row is None else _api_key(row)
+    return key if key is not None and key.revoked_at is None else None
+
+
 def key_mark(connection: Queryable, token: str) -> KeyMark | None:
     """The mark of the key that a token names, whatever its secret; None where there is none."""
     key_id, _ = _split_token(token)

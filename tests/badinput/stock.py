@@ -4,14 +4,17 @@ Bad requests are made from the good ones, one fault at a time: what is refused i
 """
 
 from collections.abc import Callable, Mapping
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
+from api.openapi import is_body_optional
 from api.operations import Operation
 from api.routes.registry import OPERATIONS
 from api.wiring import Services
 from kbstore.access import dump_configuration, load_configuration
+from kbstore.store.dead_letters import DeadLetter, insert_letter
 from tests.asking import Client
 from tests.http.world import Json
 from tests.knowledge import CONFIGURATION, SCOPE, TEAM, VAULT, KnowledgeBase
@@ -21,15 +24,18 @@ WITH_BODY = [operation.name for operation in OPERATIONS if operation.body is not
 NEEDS_BODY = [
     operation.name
     for operation in OPERATIONS
-    if operation.rules is not None and not operation.rules.is_body_optional
+    if operation.body is not None and not is_body_optional(operation)
 ]
+COMMITS = [operation.name for operation in OPERATIONS if operation.rules is not None]
 CONDITIONAL = [
     operation.name
     for operation in OPERATIONS
     if operation.rules is not None and operation.rules.is_conditional
 ]
 READS = [
-    operation.name for operation in OPERATIONS if operation.needs_key and operation.rules is None
+    operation.name
+    for operation in OPERATIONS
+    if operation.needs_key and operation.method == "GET" and not operation.is_stream
 ]
 OF_KB = [operation.name for operation in OPERATIONS if operation.needs_key]
 
@@ -75,6 +81,15 @@ class Stock:
         active = msgspec.json.decode(client.ask("GET", "/revisions/active").raw)
         self.time = str(active["committedAt"])
         self.hidden = client.ask("POST", "/pages", {"scope": VAULT, "name": "Codes"}).page
+        made = [client.ask("POST", "/webhooks", _WEBHOOK).raw for _ in range(2)]
+        webhooks = [str(msgspec.json.decode(raw)["webhook"]["id"]) for raw in made]
+        self.webhook: str = webhooks[0]
+        self.other_webhook: str = webhooks[1]
+        with services.database.connected() as connection:
+            connection.begin_write()
+            for letter in _LETTERS:
+                insert_letter(connection, self.kb.id, UUID(self.webhook), letter)
+            connection.commit()
         client.close()
 
     def request(self, name: str) -> Request:
@@ -94,6 +109,15 @@ class Stock:
         return headers
 
 
+# Of this type no event comes any more: nothing is sent.
+_WEBHOOK: dict[str, Json] = {
+    "url": "https://receiver.invalid/",
+    "types": ["knowledge_base.created"],
+}
+_LETTERS = tuple(
+    DeadLetter(position=n, attempts=10, failed_at=1, last_status=None, last_error="timeout")
+    for n in (1, 2)
+)
 _Make = Callable[[Stock], Request]
 
 
@@ -124,6 +148,10 @@ def _pin(name: str, body: Json) -> _Make:
 
 def _note(name: str, body: Json = None) -> _Make:
     return lambda stock: Request(name=name, path={"noteId": stock.note}, body=body)
+
+
+def _webhook(name: str, **query: str) -> _Make:
+    return lambda stock: Request(name=name, path={"webhookId": stock.webhook}, query=query)
 
 
 def _operations(stock: Stock) -> list[Json]:
@@ -192,6 +220,14 @@ _GOOD: dict[str, _Make] = {
     "readConfiguration": _plain("readConfiguration"),
     "replaceConfiguration": lambda stock: Request(
         name="replaceConfiguration", headers=_ANY, body=_JSON_CONFIGURATION
+    ),
+    "createWebhook": lambda stock: Request(name="createWebhook", body={**_WEBHOOK, "after": 0}),
+    "listWebhooks": _plain("listWebhooks", limit="1"),
+    "readWebhook": _webhook("readWebhook"),
+    "deleteWebhook": _webhook("deleteWebhook"),
+    "listDeadLetters": _webhook("listDeadLetters", limit="1"),
+    "redeliver": lambda stock: Request(
+        name="redeliver", path={"webhookId": stock.webhook, "position": "1"}
     ),
     "readLiveness": _plain("readLiveness"),
     "readReadiness": _plain("readReadiness"),

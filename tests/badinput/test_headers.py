@@ -11,7 +11,7 @@ from kbstore.errors import (
 )
 from kbstore.limits import HELD_SCOPES_MAX
 from tests.badinput.sending import Sender
-from tests.badinput.stock import CONDITIONAL, OF_KB, READS, WITH_BODY, Stock
+from tests.badinput.stock import COMMITS, CONDITIONAL, OF_KB, READS, Stock
 
 NO_KEYS: list[str | bytes] = [
     "",
@@ -112,7 +112,7 @@ def test_an_expectation_has_one_form(send: Sender, name: str) -> None:
         assert answer.details["field"] == "If-Match"
 
 
-@pytest.mark.parametrize("name", WITH_BODY)
+@pytest.mark.parametrize("name", COMMITS)
 @pytest.mark.parametrize("header", ["kb-message", "kb-run", "kb-tool-call", "idempotency-key"])
 def test_what_a_commit_is_told_is_clean_text(send: Sender, name: str, header: str) -> None:
     good = send.good(name)

@@ -47,6 +47,17 @@ ELSEWHERE = {
     "WRITER_BATCH_TAKE_SECONDS_MAX": "the writer",
     "WRITER_LINGER_SECONDS_MAX": "the writer",
     "DATABASE_BUSY_SECONDS_MAX": "the writer",
+    "WEBHOOKS_MAX": "tests/http/test_webhooks.py",
+    "WEBHOOK_URL_CHARACTERS_MAX": "tests/http/test_webhooks.py",
+    "WEBHOOK_DEAD_LETTERS_MAX": "tests/http/test_webhook_servers.py",
+    "WEBHOOK_ATTEMPTS_MAX": "tests/unit/api/webhooks/test_settling.py",
+    "WEBHOOK_BACKOFF_SECONDS_MIN": "tests/unit/api/webhooks/test_backoff.py",
+    "WEBHOOK_BACKOFF_SECONDS_MAX": "tests/unit/api/webhooks/test_backoff.py",
+    "WEBHOOK_CONNECT_SECONDS_MAX": "time; tests/unit/api/webhooks/test_network.py",
+    "WEBHOOK_ANSWER_SECONDS_MAX": "time; tests/unit/api/webhooks/test_sending.py",
+    "WEBHOOK_ANSWER_BYTES_MAX": "tests/unit/api/webhooks/test_sending.py",
+    "WEBHOOK_DELIVERIES_MAX": "tests/http/test_webhook_servers.py",
+    "WEBHOOK_LEASE_SECONDS": "time; tests/http/test_webhook_servers.py",
 }
 """Limits that no request of this file reaches, and what tries them."""
 
