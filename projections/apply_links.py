@@ -13,9 +13,9 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from kbstore.domain.events import Links
 from kbstore.store.statements import Row, Statement, Value
-from kbstore.text.fold import fold
 from kbstore.texts import decode_targets
 from projections.intervals import began_now, end_rows, is_current, of_kb, open_row
+from projections.link_targets import fold_target
 from projections.rows import bytes_or_none
 from projections.step import Step
 from projections.tables import links as table
@@ -161,7 +161,7 @@ def _links(step: Step, links: Links, settled: frozenset[bytes | None]) -> tuple[
     for ordinal, link in enumerate(decode_targets(step.texts.text(links.targets))):
         page = bound.get(ordinal)
         page = merged.get(page, page) if page else None
-        target_fold = None if page else fold(link.target)
+        target_fold = None if page else fold_target(link.kind, link.target)
         found.append(_Link(ordinal, link.kind, link.target, page, target_fold, link.line))
     return tuple(found)
 

@@ -267,7 +267,7 @@ links = Table(
     Column("kind", Text, nullable=False),
     Column("target", Text, nullable=False),
     Column("target_page", LargeBinary(16)),
-    # Of an unbound link, what it names: a page name, or a ref once folded.
+    # Of an unbound link, what it is found by: see `projections.link_targets`.
     Column("target_fold", Text),
     Column("line", Integer, nullable=False),
     PrimaryKeyConstraint("kb_id", "generation", "source_id", "ordinal", "from_revision"),

@@ -9,7 +9,7 @@ from kbstore.store.connection import Connection
 from kbstore.store.statements import Row, Statement, Value
 from projections.checksum import TABLES, content_columns, table_checksums
 from projections.intervals import of_kb
-from projections.verify_report import Failures
+from projections.verify_report import Failures, shown_key
 
 _ROWS_NAMED_MAX = 10
 """The differing rows that are named for each table."""
@@ -72,22 +72,15 @@ def _differences(rows: _TableRows, live: _Side, replayed: _Side) -> Iterator[tup
         key = rows.key(row)
         other = replayed[0].one(rows.one, {**replayed[1], **key})
         if other is None:
-            yield "replaying gives no such row", _where(key)
+            yield "replaying gives no such row", shown_key(key)
         elif other != row:
             names = [
                 name
                 for name, here, there in zip(rows.columns, row, other, strict=True)
                 if here != there
             ]
-            yield f"replaying gives another {', '.join(names)}", _where(key)
+            yield f"replaying gives another {', '.join(names)}", shown_key(key)
     for row in replayed[0].each(rows.all, replayed[1]):
         key = rows.key(row)
         if live[0].one(rows.one, {**live[1], **key}) is None:
-            yield "a row that replaying gives is missing", _where(key)
-
-
-def _where(key: dict[str, Value]) -> str:
-    return " ".join(
-        f"{name}={UUID(bytes=value) if isinstance(value, bytes) else value}"
-        for name, value in key.items()
-    )
+            yield "a row that replaying gives is missing", shown_key(key)

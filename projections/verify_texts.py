@@ -17,7 +17,7 @@ from sqlalchemy import (
     select,
 )
 
-from kbstore.domain.events import BodyRef, Event, Links, TextRef
+from kbstore.domain.events import Event, text_refs
 from kbstore.store.connection import Connection
 from kbstore.store.statements import Statement, Value
 from kbstore.store.tables import texts
@@ -70,18 +70,6 @@ class NamedTexts:
         if self._waiting:
             self._temporary.run_many(_NAME, self._waiting)
             self._waiting.clear()
-
-
-def text_refs(event: Event) -> Iterator[TextRef]:
-    """Every text an event names, those behind bodies and links included."""
-    for name in event.__struct_fields__:
-        value = getattr(event, name)
-        if isinstance(value, TextRef):
-            yield value
-        elif isinstance(value, BodyRef):
-            yield value.text
-        elif isinstance(value, Links):
-            yield value.targets
 
 
 def check_texts(

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, insert, select, update
 
+from kbstore.errors import StoreError
 from kbstore.store import tables
 from kbstore.store.commits import GENESIS_DIGEST, Head
 from kbstore.store.connection import Connection, Queryable
@@ -54,7 +55,7 @@ UPDATE_HEAD = Statement(
 
 
 def read_head(connection: Queryable, kb_id: UUID) -> Head | None:
-    """The head as this connection's snapshot sees it."""
+    """The head as this connection's snapshot sees it. Raises StoreError for a damaged one."""
     row = connection.one(SELECT_HEAD, {"kb_id": kb_id.bytes})
     return _head(row) if row else None
 
@@ -76,12 +77,16 @@ def lock_head(connection: Connection, kb_id: UUID) -> Head | None:
 
 
 def committed_digest(connection: Queryable, kb_id: UUID, revision: int) -> bytes | None:
-    """The digest of the commit of a revision; None where there is none."""
+    """The digest of the commit of a revision; None where there is none. Raises StoreError for
+    what is no digest."""
     row = connection.one(SELECT_DIGEST, {"kb_id": kb_id.bytes, "revision": revision})
     if row is None:
         return None
     (digest,) = row
-    assert isinstance(digest, bytes)
+    if not isinstance(digest, bytes):
+        raise StoreError(
+            f"The digest of revision {revision} is damaged; `kbstore verify` tells more."
+        )
     return digest
 
 
@@ -133,15 +138,24 @@ def last_version(connection: Queryable, kb_id: UUID, originator_id: UUID) -> int
 
 
 def _head(row: Row) -> Head:
+    """Raises StoreError for what no head can say: SQLite keeps any value in any column."""
     kb_id, revision, position, committed_at, digest, generation, configured_at = row
-    assert isinstance(kb_id, bytes)
-    assert isinstance(digest, bytes)
+    if not (
+        isinstance(kb_id, bytes)
+        and isinstance(revision, int)
+        and isinstance(position, int)
+        and isinstance(committed_at, int)
+        and isinstance(digest, bytes)
+        and isinstance(generation, int)
+        and isinstance(configured_at, int)
+    ):
+        raise StoreError("The head of the knowledge base is damaged; `kbstore verify` tells more.")
     return Head(
         kb_id=UUID(bytes=kb_id),
-        revision=int(revision or 0),
-        position=int(position or 0),
-        committed_at=int(committed_at or 0),
+        revision=revision,
+        position=position,
+        committed_at=committed_at,
         digest=digest,
-        generation=int(generation or 0),
-        configured_at=int(configured_at or 0),
+        generation=generation,
+        configured_at=configured_at,
     )

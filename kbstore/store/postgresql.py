@@ -67,11 +67,12 @@ class PostgresConnection(Connection):
         self._pipeline: psycopg.Pipeline | None = None
         self._pipelining = ExitStack()
         self._has_failed = False
+        self._was_ended = False
         self._cursors = count(1)
 
     @property
     def is_lost(self) -> bool:
-        return self.raw.closed or self.raw.broken
+        return self._was_ended or self.raw.closed or self.raw.broken
 
     def all(self, statement: Statement, values: Values) -> list[Row]:
         try:
@@ -201,6 +202,8 @@ class PostgresConnection(Connection):
         return self.raw.execute(sql, parameters, binary=True)
 
     def _fail(self, error: psycopg.Error) -> NoReturn:
+        # The server has ended the session; the driver finds that out when it next asks.
+        self._was_ended = self._was_ended or error.diag.severity_nonlocalized == "FATAL"
         if self._pipeline is not None or self.is_lost:
             self._has_failed = True
         raise _translated(error) from error

@@ -6,15 +6,14 @@ access, and a link in a note shows where the note shows.
 """
 
 from typing import cast
-from urllib.parse import quote
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, tuple_
 
 from kbstore.store.statements import Row, Statement
-from kbstore.text.fold import fold
 from projections.intervals import of_kb
+from projections.link_targets import FOLDER, fold_last_key, fold_wiki
 from projections.read.filters import at_revision, page_is_readable
 from projections.read.links import resolve_link
 from projections.read.notes import note_is_readable, readable_stamps
@@ -58,16 +57,12 @@ def _links(condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
     )
 
 
-_SCOPE: BindParameter[str] = bindparam("scope")
 _LEADS_TO_IT = _L.target_page == bindparam("target_page")
 _MAY_NAME_IT = and_(
     _L.target_page.is_(None),
     or_(
-        _L.target_fold.in_(bindparam("names", expanding=True)),
-        and_(
-            _L.kind == "relative",
-            or_(_L.target_fold.like(bindparam("key")), _L.target_fold.like(bindparam("quoted"))),
-        ),
+        and_(_L.kind == "wiki", _L.target_fold.in_(bindparam("names", expanding=True))),
+        and_(_L.kind == "relative", _L.target_fold.in_(bindparam("ends", expanding=True))),
     ),
 )
 
@@ -92,7 +87,11 @@ def _stamps(condition: ColumnElement[bool]) -> Statement:
 
 _BOUND = Statement(_links(_LEADS_TO_IT))
 _BOUND_STAMPS = _stamps(_LEADS_TO_IT)
-_UNBOUND = Statement(_links(and_(_MAY_NAME_IT, or_(_L.kind == "wiki", V.scope == _SCOPE))))
+# A relative path does not leave the scope it stands in.
+_MAY_REACH_IT = or_(
+    _L.kind == "wiki", V.scope == bindparam("scope"), _L.target_fold == bindparam("own_id")
+)
+_UNBOUND = Statement(_links(and_(_MAY_NAME_IT, _MAY_REACH_IT)))
 _UNBOUND_STAMPS = _stamps(_MAY_NAME_IT)
 
 
@@ -138,10 +137,10 @@ def _unbound(snapshot: Snapshot, page: Standing, start: LinkKey) -> list[_Link]:
     name, _ = labels(snapshot, page)
     ref = place_of(snapshot, page).ref
     key = key_of(page)
+    own_id = str(page.page_id)
     values: Parameters = {
-        "names": [fold(name), fold(ref), fold(str(page.page_id))],
-        "key": _containing(key),
-        "quoted": _containing(None if key is None else quote(key)),
+        "names": [fold_wiki(name), fold_wiki(ref), own_id],
+        "ends": [FOLDER if key is None else fold_last_key(key), FOLDER, own_id],
     }
     rows = snapshot.all(
         _UNBOUND,
@@ -149,6 +148,7 @@ def _unbound(snapshot: Snapshot, page: Standing, start: LinkKey) -> list[_Link]:
         **_from(start, UNBOUND_LOOKED_AT_MAX),
         **snapshot.filters,
         scope=page.scope,
+        own_id=own_id,
         stamps=readable_stamps(snapshot, snapshot.all(_UNBOUND_STAMPS, **values)),
     )
     resolved: dict[str, UUID | None] = {}
@@ -169,11 +169,6 @@ def _unbound(snapshot: Snapshot, page: Standing, start: LinkKey) -> list[_Link]:
 
 def _from(start: LinkKey, limit: int) -> Parameters:
     return {"source_id": start[0].bytes, "ordinal": start[1], "limit": limit}
-
-
-def _containing(key: str | None) -> str | None:
-    """A LIKE pattern for what contains the key; it may match more, never less."""
-    return None if key is None else f"%{fold(key)}%".replace("\\", "_")
 
 
 def _link(row: Row) -> _Link:

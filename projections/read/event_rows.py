@@ -1,9 +1,9 @@
 """Events as feeds go through them: by position, a bounded stretch at a time, filtered in SQL.
 
 An event shows where its page shows: the scope the event left the page in and today's. An event
-of a note needs a readable stamp then and now as well; one of a pin a change in the part of the
-audience the reader knows of, and so has another stamping. Events of the knowledge base itself
-show to auditors and admins.
+of a note needs a readable stamp as well, after it, at the end of its commit and today; one of a
+pin a change in the part of the audience the reader knows of, and so has another stamping. Events
+of the knowledge base itself show to auditors and admins.
 """
 
 from typing import cast
@@ -16,7 +16,6 @@ from sqlalchemy import (
     Integer,
     Select,
     Subquery,
-    Text,
     and_,
     bindparam,
     case,
@@ -33,7 +32,12 @@ from kbstore.store.tables import commits
 from kbstore.store.tables import events as stored_events
 from projections.intervals import of_kb
 from projections.read.filters import page_is_readable
-from projections.read.known_changes import PARTLY_HIDDEN, changes_what_is_known
+from projections.read.known_changes import (
+    PARTLY_HIDDEN,
+    changes_what_is_known,
+    shown_topic,
+    topics_shown_as,
+)
 from projections.read.notes import readable_stamps, shows_today, stamped
 from projections.snapshot import Parameters, Snapshot
 from projections.tables import activity, note_stamps, pages
@@ -41,7 +45,8 @@ from projections.tables import activity, note_stamps, pages
 ROWS_SCANNED_MAX = 2_000
 """How many events a feed looks at in one call, readable or not."""
 
-_TOPIC: BindParameter[str | None] = bindparam("topic", type_=Text)
+_ANY_TOPIC = bindparam("any_topic", type_=Integer) == literal_column("1")
+_TOPICS: BindParameter[str] = bindparam("topics", expanding=True)
 _ANY_KB_EVENT = bindparam("sees_kb", type_=Integer) == literal_column("1")
 
 
@@ -90,7 +95,7 @@ def _scan(
 
 
 def _note_shows(scan: Subquery) -> ColumnElement[bool]:
-    """Whether the stamps an event left a note with are readable, and today's are."""
+    """Whether the stamps a note has after an event's commit are readable, and today's are."""
     stamp = note_stamps.c
     left_with = or_(
         stamp.to_revision > scan.c.revision,
@@ -155,7 +160,7 @@ class _Feed:
                 and_(commits.c.kb_id == scan.c.kb_id, commits.c.revision == scan.c.revision),
             )
             .outerjoin(pages, page)
-            .where(goes_on, readable, or_(_TOPIC.is_(None), scan.c.topic == _TOPIC))
+            .where(goes_on, readable, or_(_ANY_TOPIC, scan.c.topic.in_(_TOPICS)))
             .order_by(order)
             .limit(bindparam("limit"))
         )
@@ -207,6 +212,9 @@ def stretch_of_events(
     actor: str | None = None,
 ) -> Stretch:
     """The readable events from the one after position `after` on, oldest first."""
+    if any("\0" in given for given in (topic, actor) if given is not None):
+        # No event holds one, and PostgreSQL takes no such question.
+        return Stretch((), None)
     feed = _FEEDS[page_id is not None, actor is not None]
     values: Parameters = {"after": after}
     if page_id is not None:
@@ -263,7 +271,11 @@ def _readable(
     snapshot: Snapshot, feed: _Feed, values: Parameters, limit: int, topic: str | None
 ) -> list[EventRow]:
     """The first `limit` readable events of a scan."""
-    values = {**_with_access(snapshot, feed, values), "topic": topic}
+    values = {
+        **_with_access(snapshot, feed, values),
+        "any_topic": int(topic is None),
+        "topics": () if topic is None else topics_shown_as(topic),
+    }
     rows: list[EventRow] = []
     beyond = snapshot.head.position + 1 if feed.newest_first else 0
     asked = limit
@@ -271,11 +283,18 @@ def _readable(
         found = [
             _event_row(row) for row in snapshot.all(feed.rows, **values, beyond=beyond, limit=asked)
         ]
-        rows += [row for row in found if changes_what_is_known(snapshot, row.event)]
+        rows += [row for row in found if _shows(snapshot, row.event, topic)]
         if len(found) < asked or len(rows) >= limit:
             return rows[:limit]
         # The scan is run anew for each part, so parts grow.
         beyond, asked = found[-1].position, 2 * asked
+
+
+def _shows(snapshot: Snapshot, event: Event, topic: str | None) -> bool:
+    """What of an event's being readable cannot be said in SQL."""
+    if topic is not None and shown_topic(snapshot, event) != topic:
+        return False
+    return changes_what_is_known(snapshot, event)
 
 
 def _with_access(snapshot: Snapshot, feed: _Feed, values: Parameters) -> Parameters:

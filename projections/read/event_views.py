@@ -32,6 +32,7 @@ from kbstore.domain.events import (
     TextRef,
 )
 from projections.read.event_rows import EventRow
+from projections.read.known_changes import shown_topic
 from projections.read.notes import known_stamps
 from projections.read.pages import shown_time
 from projections.read.pins import known_audience
@@ -49,7 +50,7 @@ def event_view(snapshot: Snapshot, row: EventRow) -> EventView:
     return EventView(
         position=row.position,
         revision=row.revision,
-        type=row.event.topic,
+        type=shown_topic(snapshot, row.event),
         page_id=row.page_id,
         note_id=row.note_id,
         ref=None if page is None else place_of(snapshot, page).ref,
@@ -93,6 +94,8 @@ def _other_facts(snapshot: Snapshot, event: Event) -> Facts:
             return {"page": _page(snapshot, event.page_id)}
         case PinSet():
             audience: list[Json] = [*known_audience(snapshot, event.audience)]
+            if not audience:
+                return {}
             return {"kind": event.kind, "audience": audience, "depth": event.depth}
         case KnowledgeBaseCreated():
             return {"slug": event.slug}

@@ -4,14 +4,13 @@ The rules are those by which a writer's links are bound (`kbstore.domain.linking
 a snapshot: declared pages that were never written can be led to as well.
 """
 
-from urllib.parse import unquote
 from uuid import UUID
 
+from kbstore.domain.declared import KeyPath
 from kbstore.ids import parse_uuid
-from kbstore.limits import NESTING_LEVELS_MAX
+from projections.link_targets import parse_ref, parse_relative
 from projections.read.declared import declared_by_id, way_down
 from projections.read.names import pages_named
-from projections.read.refs import parse_ref
 from projections.read.rows import PageRow, child_row, readable_row
 from projections.read.standing import Standing, place_of
 from projections.snapshot import Snapshot
@@ -40,23 +39,13 @@ def _wiki(snapshot: Snapshot, target: str) -> Standing | None:
 
 
 def _relative(snapshot: Snapshot, source: PageRow, target: str) -> Standing | None:
-    path = target.partition("#")[0].partition("?")[0]
-    page_id = parse_uuid(path)
-    if page_id is not None:
-        return _page(snapshot, page_id)
-    if path.startswith("/"):
+    path = parse_relative(target)
+    if isinstance(path, UUID):
+        return _page(snapshot, path)
+    if path is None:
         return None
-    segments = [unquote(segment) for segment in path.split("/") if segment not in ("", ".")]
-    up = 0
-    while up < len(segments) and segments[up] == "..":
-        up += 1
-    keys = segments[up:]
-    if len(segments) > 2 * NESTING_LEVELS_MAX or ".." in keys:
-        return None
-    if keys:
-        keys[-1] = keys[-1].removesuffix(".md")
-    folder = _above(snapshot, source, up if source.parent_id is None else up + 1)
-    return None if folder is None else _down(snapshot, folder, keys)
+    folder = _above(snapshot, source, path.up if source.parent_id is None else path.up + 1)
+    return None if folder is None else _down(snapshot, folder, path.keys)
 
 
 def _page(snapshot: Snapshot, page_id: UUID) -> Standing | None:
@@ -72,7 +61,7 @@ def _above(snapshot: Snapshot, page: PageRow, levels: int) -> PageRow | None:
     return here
 
 
-def _down(snapshot: Snapshot, folder: PageRow, keys: list[str]) -> Standing | None:
+def _down(snapshot: Snapshot, folder: PageRow, keys: KeyPath) -> Standing | None:
     above = place_of(snapshot, folder).shown_keys
     if above is not None:
         way = way_down(snapshot, folder.scope, (*above, *keys))

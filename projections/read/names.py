@@ -55,6 +55,9 @@ def resolve_name(snapshot: Snapshot, name: str) -> Standing:
 
 def pages_named(snapshot: Snapshot, name: str, limit: int) -> list[Standing]:
     """Up to `limit` readable pages with exactly this name."""
+    if "\0" in name:
+        # No name holds one, and PostgreSQL takes no such question.
+        return []
     rows = snapshot.all(_NAMED, name=name, limit=limit, **snapshot.filters)
     found: list[Standing] = [page_row(row) for row in rows]
     if len(found) < limit:

@@ -3,20 +3,21 @@
 A note shows where its page shows and at least one of its stamps is readable: the page and the
 stamps it had at the revision, and those it has now. A removed note shows, at revisions before,
 to auditors and to those owners of its last page's scope who can read one of its last stamps.
-What is changed of the other stamps does not show, neither as an update nor as a version.
+What is changed of the other stamps, or on pages out of sight, does not show, neither as an
+update nor as a version.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 from uuid import UUID
 
 from msgspec import Struct
-from msgspec.structs import replace
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
     and_,
     bindparam,
+    case,
     exists,
     func,
     literal,
@@ -27,7 +28,7 @@ from sqlalchemy import (
 from kbstore.errors import NotFoundError
 from kbstore.store.statements import Row, Statement
 from projections.intervals import is_current, of_kb
-from projections.read.filters import at_revision, owned_scope, shows_now
+from projections.read.filters import at_revision, owned_scope, scope_is_readable, shows_now
 from projections.read.pages import shown_time
 from projections.read.refs import standing
 from projections.read.rows import PageRow, readable_row
@@ -35,10 +36,11 @@ from projections.read.slices import Slice, stale_key
 from projections.read.standing import place_of
 from projections.rows import decode_scopes
 from projections.snapshot import Snapshot
-from projections.tables import note_heads, note_stamps, notes, pages
+from projections.tables import note_heads, note_stamps, notes, page_versions, pages
 from projections.views import NoteView
 
-_CHANGES_FOLLOWED_MAX = 500
+_CHANGES_READ_MAX = 500
+"""How many changes of a note are read at once."""
 _PAGE_NOW = pages.alias("page_now")
 
 STAMPS: BindParameter[str] = bindparam("stamps", expanding=True)
@@ -106,6 +108,39 @@ def note_is_readable(note_id: ColumnElement[bytes]) -> ColumnElement[bool]:
     return and_(stamped(note_id, at_revision(note_stamps)), shows_today(note_id))
 
 
+def _page_was_in_sight() -> ColumnElement[bool]:
+    """Whether a reader of today can see that a row of `notes` was: on its page, as it stood
+    when the row began or when it ended."""
+    page = _PAGE_NOW.c
+    shows = exists().where(
+        page.kb_id == notes.c.kb_id,
+        page.generation == notes.c.generation,
+        page.page_id == notes.c.page_id,
+        shows_now(_PAGE_NOW),
+    )
+    began, ended = _scope_of_page(notes.c.from_revision), _scope_of_page(notes.c.to_revision - 1)
+    then = or_(scope_is_readable(began), scope_is_readable(ended))
+    # The page of the row that is valid was found to be readable.
+    return or_(notes.c.to_revision > bindparam("revision"), and_(shows, then))
+
+
+def _scope_of_page(revision: ColumnElement[int]) -> ColumnElement[str]:
+    """Where the page of a row of `notes` stood at a revision."""
+    row = page_versions.alias("then").c
+    return (
+        select(row.scope)
+        .where(
+            row.kb_id == notes.c.kb_id,
+            row.generation == notes.c.generation,
+            row.page_id == notes.c.page_id,
+            row.from_revision <= revision,
+            row.to_revision > revision,
+        )
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
 _NOTES = select(
     notes.c.note_id,
     notes.c.page_id,
@@ -157,14 +192,22 @@ _PAGE_OF_NOTE = Statement(
     )
 )
 _CHANGES = Statement(
-    select(notes.c.page_id, notes.c.stamps, notes.c.version, notes.c.updated_at, notes.c.updated_by)
+    select(
+        notes.c.page_id,
+        notes.c.stamps,
+        notes.c.updated_at,
+        notes.c.updated_by,
+        notes.c.from_revision,
+        case((_page_was_in_sight(), 1), else_=0),
+    )
     .where(
         of_kb(notes),
         notes.c.note_id == bindparam("note_id"),
+        notes.c.from_revision > bindparam("after"),
         notes.c.from_revision <= bindparam("revision"),
     )
-    .order_by(notes.c.from_revision.desc())
-    .limit(_CHANGES_FOLLOWED_MAX)
+    .order_by(notes.c.from_revision)
+    .limit(_CHANGES_READ_MAX)
 )
 _ADDED = Statement(
     select(notes.c.added_position)
@@ -232,7 +275,8 @@ def _view(snapshot: Snapshot, page: PageRow, row: Row) -> NoteView:
     note_id, _, text, stamps, when, version, created_at, created_by, updated_at, updated_by, _ = (
         cast(tuple[bytes, bytes, str, str, str | None, int, int, str, int, str, int], row)
     )
-    since = _look(snapshot, (page.page_id.bytes, stamps, version, updated_at, updated_by))
+    stamps_known = known_stamps(snapshot, decode_scopes(stamps))
+    since = _Look(page.page_id.bytes, stamps_known, version, updated_at, updated_by)
     if version > 1:
         since = _since_it_looks_so(snapshot, note_id)
     return NoteView(
@@ -259,20 +303,41 @@ class _Look(Struct, frozen=True):
     updated_at: int
     updated_by: str
 
+    def is_like(self, other: "_Look") -> bool:
+        """Whether the reader sees no difference. Hidden stamps may order those he knows."""
+        if not self.stamps or not other.stamps:
+            return self.stamps == other.stamps
+        return self.page_id == other.page_id and set(self.stamps) == set(other.stamps)
+
 
 def _since_it_looks_so(snapshot: Snapshot, note_id: bytes) -> _Look:
-    """The note at the revision, as if what the reader does not see of its changes was not."""
-    rows = snapshot.all(_CHANGES, note_id=note_id)
-    looks = [_look(snapshot, row) for row in reversed(rows)]
-    shown = looks[0]
-    for look in looks[1:]:
-        if (look.page_id, look.stamps) != (shown.page_id, shown.stamps):
-            shown = replace(look, version=shown.version + 1)
+    """The note at the revision, as if what the reader does not see of its changes was not.
+
+    What became of it on pages out of his sight is no change to him; where it began there,
+    all that counts as how it was added.
+    """
+    shown: _Look | None = None
+    for row in _changes(snapshot, note_id):
+        page_id, stamps, updated_at, updated_by, _, in_sight = cast(
+            tuple[bytes, str, int, str, int, int], row
+        )
+        if shown is not None and not in_sight:
+            continue
+        known = known_stamps(snapshot, decode_scopes(stamps)) if in_sight else ()
+        version = 1 if shown is None else shown.version + 1
+        look = _Look(page_id, known, version, updated_at, updated_by)
+        if shown is None or not look.is_like(shown):
+            shown = look
+    assert shown is not None, "a note that shows has a row"
     return shown
 
 
-def _look(snapshot: Snapshot, row: Row) -> _Look:
-    page_id, stamps, version, updated_at, updated_by = cast(tuple[bytes, str, int, int, str], row)
-    return _Look(
-        page_id, known_stamps(snapshot, decode_scopes(stamps)), version, updated_at, updated_by
-    )
+def _changes(snapshot: Snapshot, note_id: bytes) -> Iterator[Row]:
+    """The rows of a note up to the revision, a part at a time."""
+    after = 0
+    while True:
+        rows = snapshot.all(_CHANGES, note_id=note_id, after=after, **snapshot.filters)
+        yield from rows
+        if len(rows) < _CHANGES_READ_MAX:
+            return
+        after = cast(int, rows[-1][4])

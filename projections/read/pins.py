@@ -26,7 +26,8 @@ from projections.snapshot import Snapshot
 from projections.tables import pin_audiences, pins
 from projections.views import PinView
 
-_CHANGES_FOLLOWED_MAX = 500
+_CHANGES_READ_MAX = 500
+"""How many changes of a pin are read at once."""
 
 _COLUMNS = (
     pins.c.pin_id,
@@ -38,6 +39,9 @@ _COLUMNS = (
     pins.c.to_revision,
     pins.c.updated_at,
     pins.c.updated_by,
+)
+_ONE = Statement(
+    select(*_COLUMNS).where(of_kb(pins), pins.c.pin_id == bindparam("pin_id"), at_revision(pins))
 )
 _OF_PAGE = Statement(
     select(*_COLUMNS)
@@ -52,7 +56,7 @@ _BEFORE = Statement(
         pins.c.from_revision < bindparam("before"),
     )
     .order_by(pins.c.from_revision.desc())
-    .limit(_CHANGES_FOLLOWED_MAX)
+    .limit(_CHANGES_READ_MAX)
 )
 _FOR_SCOPES = Statement(
     select(*_COLUMNS)
@@ -71,6 +75,14 @@ _FOR_SCOPES = Statement(
     .order_by(pins.c.pin_id)
     .limit(bindparam("limit"))
 )
+
+
+class KnownPin(Struct, frozen=True):
+    """The page a pin is on, and of its audience what the caller knows of."""
+
+    page_id: UUID
+    audience: tuple[str, ...]
+    depth: int
 
 
 class _Pin(Struct, frozen=True):
@@ -143,6 +155,14 @@ def configured_pins(snapshot: Snapshot, scope: str) -> tuple[tuple[PinView, Stan
     return tuple(found)
 
 
+def known_pin(snapshot: Snapshot, pin_id: UUID) -> KnownPin | None:
+    """A pin by its own audience alone: whether its page shows is for the caller to ask. None
+    where the caller knows of no part of it."""
+    row = snapshot.one(_ONE, pin_id=pin_id.bytes)
+    pin = None if row is None else _pin(snapshot, row)
+    return KnownPin(pin.page_id, pin.audience, pin.depth) if pin and pin.audience else None
+
+
 def known_audience(snapshot: Snapshot, audience: tuple[str, ...]) -> tuple[str, ...]:
     """The part of an audience that the caller knows of: scopes he may read or holds."""
     return tuple(scope for scope in audience if snapshot.access.knows_audience(scope))
@@ -180,12 +200,14 @@ def _view(snapshot: Snapshot, page: Standing, pin: _Pin) -> PinView:
 
 def _since_it_looks_so(snapshot: Snapshot, pin: _Pin) -> _Pin:
     """The oldest row from which on the pin looked to this reader as it does."""
-    rows = snapshot.all(_BEFORE, pin_id=pin.pin_id, before=pin.from_revision)
     oldest = pin
-    for row in rows:
-        older = _pin(snapshot, row)
-        same = older.audience == pin.audience and older.depth == pin.depth
-        if not same or older.to_revision != oldest.from_revision:
-            break
-        oldest = older
-    return oldest
+    while True:
+        rows = snapshot.all(_BEFORE, pin_id=pin.pin_id, before=oldest.from_revision)
+        for row in rows:
+            older = _pin(snapshot, row)
+            same = older.audience == pin.audience and older.depth == pin.depth
+            if not same or older.to_revision != oldest.from_revision:
+                return oldest
+            oldest = older
+        if len(rows) < _CHANGES_READ_MAX:
+            return oldest

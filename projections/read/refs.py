@@ -10,22 +10,24 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from kbstore.access import parse_address
 from kbstore.domain.declared import KeyPath
-from kbstore.errors import NotFoundError, ValidationError
+from kbstore.errors import NotFoundError
 from kbstore.ids import parse_uuid
 from kbstore.limits import NESTING_LEVELS_MAX
 from kbstore.store.statements import Statement
 from projections.intervals import of_kb
+from projections.link_targets import parse_ref
 from projections.read.declared import declared_by_id, way_down
 from projections.read.rows import children_before, last_row, readable_row, row_of
 from projections.read.standing import Standing, place_of
 from projections.snapshot import Snapshot
-from projections.tables import activity
+from projections.tables import activity, pages
 
-MERGES_FOLLOWED_MAX = 100
 _SHOWN_CHARACTERS_MAX = 400
 
+_MERGED_INTO_NOW = Statement(
+    select(pages.c.merged_into).where(of_kb(pages), pages.c.page_id == bindparam("page_id"))
+)
 _MERGED_INTO = Statement(
     select(activity.c.other_page_id)
     .where(
@@ -75,16 +77,6 @@ def standing_at(snapshot: Snapshot, ref: str) -> Standing:
     raise page_not_found(ref, mergedInto=_successor(snapshot, page_id))
 
 
-def parse_ref(ref: str) -> tuple[str, KeyPath] | None:
-    """The scope address, in NFC, and the keys of a ref that is no id; None for other text."""
-    address, _, path = ref.partition("#")
-    keys = tuple(key for key in path.split("/") if key)
-    try:
-        return parse_address(address, "ref"), keys
-    except ValidationError:
-        return None
-
-
 def page_not_found(given: str, **details: str | None) -> NotFoundError:
     shown = given[:_SHOWN_CHARACTERS_MAX].encode("utf-8", "backslashreplace").decode()
     return NotFoundError(f'Knowledge page "{shown}" not found.', **details)
@@ -103,8 +95,8 @@ def _last_at(snapshot: Snapshot, scope: str, keys: KeyPath) -> UUID | None:
         return None
     here = way[0].page_id
     for key in keys:
-        occupants = children_before(snapshot, here, key)
-        below = next((each for each in occupants if _is_known(snapshot, each)), None)
+        before = children_before(snapshot, here, key)
+        below = next((each for each in before if _is_known(snapshot, each)), None)
         if below is None:
             return None
         here = below
@@ -129,12 +121,20 @@ def _successor(snapshot: Snapshot, page_id: UUID) -> str | None:
         snapshot.access.is_auditor or {page.scope, page.scope_now} <= snapshot.access.readable
     ):
         return None
-    for _ in range(MERGES_FOLLOWED_MAX):
-        row = snapshot.one(_MERGED_INTO, page_id=page_id.bytes)
-        if row is None:
-            return None
-        page_id = UUID(bytes=cast(bytes, row[0]))
-        if row_of(snapshot, page_id) is not None:
-            found = readable_row(snapshot, page_id)
-            return None if found is None else str(found.page_id)
-    return None
+    last = _end_of_merges(snapshot, page_id)
+    found = None if last is None else readable_row(snapshot, last)
+    return None if found is None else str(found.page_id)
+
+
+def _end_of_merges(snapshot: Snapshot, page_id: UUID) -> UUID | None:
+    """The page that took over in the end, perhaps gone since; None where the page was not
+    merged."""
+    if snapshot.is_head:
+        row = snapshot.one(_MERGED_INTO_NOW, page_id=page_id.bytes)
+        into = None if row is None else cast(bytes | None, row[0])
+        return None if into is None else UUID(bytes=into)
+    last: UUID | None = None
+    # A merged page never comes back, so each one is met once.
+    while (row := snapshot.one(_MERGED_INTO, page_id=(last or page_id).bytes)) is not None:
+        last = UUID(bytes=cast(bytes, row[0]))
+    return last

@@ -5,12 +5,13 @@ where a page stands. What is shown to a caller comes through `readable_row` or a
 carries a filter.
 """
 
+from collections.abc import Iterator
 from typing import cast
 from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import and_, bindparam, func, or_, select
+from sqlalchemy import Integer, and_, bindparam, exists, func, literal_column, or_, select
 
 from kbstore.ids import id_from_bytes
 from kbstore.store.statements import Row, Statement
@@ -20,7 +21,8 @@ from projections.read.filters import at_revision, page_is_readable, scope_is_rea
 from projections.snapshot import Snapshot
 from projections.tables import page_versions, pages
 
-_OCCUPANTS_MAX = 100
+_OCCUPANTS_READ_MAX = 100
+"""How many pages that stood at one place are read at once."""
 
 V, P = page_versions.c, pages.c
 
@@ -109,6 +111,27 @@ _IS_CHILD = (
 _CHILD = select(*PAGE_COLUMNS).select_from(PAGES_AND_VERSIONS).where(*_IS_CHILD)
 _CHILD_AT = Statement(_CHILD.where(AT_REVISION).limit(1))
 _CHILD_NOW = Statement(_CHILD.where(is_current(page_versions)).limit(1))
+_LIVES = page_versions.alias("lives")
+_INTO = pages.alias("into")
+_LIVES_IN_SIGHT = exists().where(
+    _LIVES.c.kb_id == V.kb_id,
+    _LIVES.c.generation == V.generation,
+    _LIVES.c.page_id == V.page_id,
+    _LIVES.c.from_revision <= bindparam("revision"),
+    _LIVES.c.to_revision > bindparam("revision"),
+    scope_is_readable(_LIVES.c.scope),
+)
+# Where the merges end today. At an earlier revision they may have ended elsewhere.
+_MERGED_INTO_ONE_IN_SIGHT = exists().where(
+    _INTO.c.kb_id == P.kb_id,
+    _INTO.c.generation == P.generation,
+    _INTO.c.page_id == P.merged_into,
+    or_(_INTO.c.ended_at.is_(None), _INTO.c.ended_at > bindparam("revision")),
+    or_(
+        bindparam("is_head", type_=Integer) == literal_column("0"),
+        scope_is_readable(_INTO.c.scope),
+    ),
+)
 _CHILDREN_BEFORE = Statement(
     select(V.page_id)
     .select_from(PAGES_AND_VERSIONS)
@@ -116,14 +139,20 @@ _CHILDREN_BEFORE = Statement(
         *_IS_CHILD,
         V.from_revision <= bindparam("revision"),
         or_(
-            page_is_readable(V.scope),
+            and_(page_is_readable(V.scope), _LIVES_IN_SIGHT),
             # A merged page is told of where the page that took over is.
-            and_(P.ended_how == "merged", scope_is_readable(V.scope), scope_is_readable(P.scope)),
+            and_(
+                P.ended_how == "merged",
+                scope_is_readable(V.scope),
+                scope_is_readable(P.scope),
+                _MERGED_INTO_ONE_IN_SIGHT,
+            ),
         ),
     )
     .group_by(V.page_id)
     .order_by(func.max(V.to_revision).desc(), func.max(V.from_revision).desc(), V.page_id.desc())
-    .limit(_OCCUPANTS_MAX)
+    .limit(_OCCUPANTS_READ_MAX)
+    .offset(bindparam("skipped"))
 )
 
 
@@ -199,21 +228,36 @@ def scope_page_row(snapshot: Snapshot, scope: str) -> PageRow | None:
 
 def child_row(snapshot: Snapshot, parent_id: UUID, key: str) -> PageRow | None:
     """The child with this key, where the caller may read it; keys compare folded."""
+    if "\0" in key:
+        # No key holds one, and PostgreSQL takes no such question.
+        return None
     statement = _CHILD_NOW if snapshot.is_head else _CHILD_AT
     row = snapshot.one(statement, parent_id=parent_id.bytes, key_fold=fold_key(key))
     return _readable(snapshot, row)
 
 
-def children_before(snapshot: Snapshot, parent_id: UUID, key: str) -> list[UUID]:
+def children_before(snapshot: Snapshot, parent_id: UUID, key: str) -> Iterator[UUID]:
     """The pages that stood at this place up to the revision, the last one first, as far as the
-    scope they had there and the one they have or last had are readable."""
-    rows = snapshot.all(
-        _CHILDREN_BEFORE,
-        parent_id=parent_id.bytes,
-        key_fold=fold_key(key),
-        **snapshot.filters,
-    )
-    return [id_from_bytes(cast(bytes, row[0])) for row in rows]
+    scope they had there and the one they have or last had are readable.
+
+    Deleted ones are left out: they tell nothing. At the head each one lives, or was merged into
+    one that does, where the caller may read it.
+    """
+    skipped = 0
+    while "\0" not in key:
+        rows = snapshot.all(
+            _CHILDREN_BEFORE,
+            parent_id=parent_id.bytes,
+            key_fold=fold_key(key),
+            is_head=int(snapshot.is_head),
+            skipped=skipped,
+            **snapshot.filters,
+        )
+        for row in rows:
+            yield id_from_bytes(cast(bytes, row[0]))
+        if len(rows) < _OCCUPANTS_READ_MAX:
+            return
+        skipped += len(rows)
 
 
 def _readable(snapshot: Snapshot, row: Row | None) -> PageRow | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -38,10 +37,10 @@ class Timed(Struct):
 
 
 @contextmanager
-def served_at(folder: Path, time: str) -> Iterator[Timed]:
+def served_at(database_url: str, time: str) -> Iterator[Timed]:
     """A knowledge base on a server of its own, whose clock shows `time`."""
     clock = SetClock(time)
-    services = build_services(open_database(f"sqlite:///{folder}/kb.sqlite"), clock)
+    services = build_services(open_database(database_url), clock)
     try:
         with serve(services) as url:
             kb = KnowledgeBase(services)

@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from pathlib import Path
 
 import httpx
 import msgspec
@@ -82,16 +81,15 @@ def test_the_second_try_gets_the_first_answer_and_does_nothing(
 
 
 @pytest.mark.parametrize("kind", WRITES)
-def test_it_works_after_a_restart(tmp_path: Path, kind: str) -> None:
-    url = f"sqlite:///{tmp_path}/kb.sqlite"
-    with open_services(url) as services, serve(services) as address:
+def test_it_works_after_a_restart(database_url: str, kind: str) -> None:
+    with open_services(database_url) as services, serve(services) as address:
         kb = KnowledgeBase(services)
         with asking_at(address, kb) as ask:
             client = ask("user:ana")
             page, other = client.made("p", body="old\n").id, client.made("q").id
             first = WRITES[kind](client, page, other, "k1")
             revision = kb.revision
-    with open_services(url) as services, serve(services) as address:
+    with open_services(database_url) as services, serve(services) as address:
         kb = KnowledgeBase.opened(services, kb)
         with asking_at(address, kb) as ask:
             second = WRITES[kind](ask("user:ana"), page, other, "k1")
@@ -182,11 +180,11 @@ def test_the_replay_is_rendered_under_todays_access(
 
 
 @pytest.mark.parametrize("kind", ["create", "edit", "delete", "commit"])
-def test_while_the_first_try_is_running(tmp_path: Path, kind: str) -> None:
+def test_while_the_first_try_is_running(database_url: str, kind: str) -> None:
     """Of two copies that meet one waits, for a bounded time; the key then works as before."""
     settings = Settings(idempotency_wait_seconds_max=0.05)
     with (
-        open_services(f"sqlite:///{tmp_path}/kb.sqlite") as services,
+        open_services(database_url) as services,
         serve(services, settings) as url,
     ):
         kb = KnowledgeBase(services)

@@ -1,7 +1,6 @@
 """C29: two commits shared a timestamp, so that a time could not name a state."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ TEN = "2026-03-01T10:00:00Z"
 
 
 @pytest.fixture
-def timed(tmp_path: Path) -> Iterator[Timed]:
-    with served_at(tmp_path, TEN) as timed:
+def timed(database_url: str) -> Iterator[Timed]:
+    with served_at(database_url, TEN) as timed:
         yield timed
 
 

@@ -1,7 +1,5 @@
 """C30: a query for a point in time gave records from after that time."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -19,9 +17,9 @@ def listed(client: Client, path: str, **query: object) -> str:
 
 
 @pytest.mark.parametrize("at", ["asOf", "revision"])
-def test_only_what_was_there_by_then(tmp_path: Path, at: str) -> None:
+def test_only_what_was_there_by_then(database_url: str, at: str) -> None:
     """Every kind of record, one made at ten and one at eleven, read as of half past ten."""
-    with served_at(tmp_path, TEN) as timed:
+    with served_at(database_url, TEN) as timed:
         ana, clock = timed.ana, timed.clock
         parent = ana.made("parent", body="early\n").id
         early, mover = ana.made("early", parent=parent).id, ana.made("mover", parent=parent).id
@@ -79,17 +77,17 @@ def test_only_what_was_there_by_then(tmp_path: Path, at: str) -> None:
 @pytest.mark.parametrize(
     "time", [HALF_PAST, "2026-03-01T12:30:00+02:00", "2026-02-28T23:00:00-11:30"]
 )
-def test_the_zone_of_the_time_does_not_matter(tmp_path: Path, time: str) -> None:
-    with served_at(tmp_path, TEN) as timed:
+def test_the_zone_of_the_time_does_not_matter(database_url: str, time: str) -> None:
+    with served_at(database_url, TEN) as timed:
         page = timed.ana.made("p", body="early\n").id
         timed.clock.set(ELEVEN)
         timed.ana.edit(page, 1, body="late\n")
         assert timed.ana.page(page, asOf=time).body == "early\n"
 
 
-def test_the_configuration_as_of_a_time(tmp_path: Path) -> None:
+def test_the_configuration_as_of_a_time(database_url: str) -> None:
     """Names of scopes show as configured then, access is always today's."""
-    with served_at(tmp_path, TEN) as timed:
+    with served_at(database_url, TEN) as timed:
         page = timed.ana.made("p").id
         timed.clock.set(ELEVEN)
         timed.kb.configure('[scopes."org:acme"]\naccess = [{principal = "self", role = "viewer"}]')

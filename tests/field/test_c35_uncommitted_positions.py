@@ -1,7 +1,8 @@
 """C35: a projection read past a slower commit and never saw its event.
 
 Positions are handed out before COMMIT; whoever follows the feed must not get past one that
-is not committed yet. On SQLite there is one writer at a time, here held just before COMMIT.
+is not committed yet. Writers wait for each other before they take a position, SQLite's for
+the file and PostgreSQL's for the head's row; here one is held just before COMMIT.
 """
 
 import threading
@@ -16,7 +17,9 @@ from api.wiring import open_services
 from kbstore.domain.commands import CreatePage
 from kbstore.store.application import KnowledgeBaseApplication
 from kbstore.store.connection import Connection
+from kbstore.store.database import Database
 from tests.asking import Client, Event
+from tests.backends import connection_class
 from tests.knowledge import HELD_SECONDS_MAX, SCOPE, KnowledgeBase
 
 Send = dict[str, object]
@@ -31,8 +34,9 @@ class CommitGate:
 
 
 @contextmanager
-def held_before_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[CommitGate]:
-    gate, commit = CommitGate(), Connection.commit
+def held_before_commit(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommitGate]:
+    connections = connection_class(database)
+    gate, commit = CommitGate(), connections.commit
 
     def held(self: Connection) -> None:
         gate.reached.set()
@@ -40,7 +44,7 @@ def held_before_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[CommitGate]:
         commit(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Connection, "commit", held)
+        patch.setattr(connections, "commit", held)
         try:
             yield gate
         finally:
@@ -65,7 +69,7 @@ def test_a_held_commit_shows_nowhere_until_it_is_there(
         kb.services.database, kb.services.commands.writer, kb.id
     ).recorder
     with ThreadPoolExecutor(1) as threads:
-        with held_before_commit(monkeypatch) as gate:
+        with held_before_commit(kb.services.database, monkeypatch) as gate:
             write = threads.submit(ana.commit, *WRITES[name])
             assert gate.reached.wait(HELD_SECONDS_MAX)
             assert [event.position for event in auditor.events()] == list(range(1, last + 1))
@@ -88,11 +92,11 @@ def test_of_two_processes_the_one_that_waits_gets_the_later_positions(
     ana.made("before")
     last = len(kb.log())
     with (
-        open_services(f"sqlite:///{kb.services.database.path}") as others,
+        open_services(kb.services.database.url) as others,
         ThreadPoolExecutor(2) as threads,
     ):
         other = KnowledgeBase.opened(others, kb)
-        with held_before_commit(monkeypatch) as gate:
+        with held_before_commit(kb.services.database, monkeypatch) as gate:
             first = threads.submit(ana.made, "first")
             assert gate.reached.wait(HELD_SECONDS_MAX)
             command = CreatePage(scope=SCOPE, key="second", name=other.text("Second"))
@@ -118,7 +122,7 @@ def test_a_commit_that_fails_leaves_no_gap(
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Connection, "commit", fail)
+        patch.setattr(connection_class(kb.services.database), "commit", fail)
         assert ana.create("lost").status >= 500
     assert auditor.events(after=last) == []
     kept = ana.made("kept")

@@ -1,7 +1,6 @@
 """C40: a renamed class or a new required field made old events unreadable, or read as empty."""
 
 import re
-from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
@@ -133,10 +132,9 @@ name = "Declared long ago"
 """
 
 
-def test_an_old_event_in_a_store_is_read_as_it_was_meant(tmp_path: Path) -> None:
+def test_an_old_event_in_a_store_is_read_as_it_was_meant(database_url: str) -> None:
     """A configuration stored as version 1, which was TOML and named no format."""
-    url = f"sqlite:///{tmp_path}/kb.sqlite"
-    with open_services(url) as services:
+    with open_services(database_url) as services:
         kb = KnowledgeBase(services)
         text = kb.text(OLD_CONFIGURATION)
         connection = services.database.connect()
@@ -149,7 +147,7 @@ def test_an_old_event_in_a_store_is_read_as_it_was_meant(tmp_path: Path) -> None
         version = len(kb.events_of(kb.id)) + 1
         recorder.insert_events([StoredEvent(kb.id, version, "knowledge_base.configured", payload)])
     # Read by a process that has nothing cached.
-    with open_services(url) as services, serve(services) as address:
+    with open_services(database_url) as services, serve(services) as address:
         kb = KnowledgeBase.opened(services, kb)
         with asking_at(address, kb) as ask:
             _check_configured(ask("user:ana"), ask("user:root", grants=("auditor", "admin")))

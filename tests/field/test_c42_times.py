@@ -6,7 +6,6 @@ All tests run 14 hours ahead of UTC (`tests/conftest.py`), so a local time taken
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -97,8 +96,8 @@ def test_every_zone_names_the_same_moment(given: str) -> None:
     assert decode_line(msgspec.json.encode(line), 1).at.timestamp() == 1_772_359_200
 
 
-def test_reads_as_of_that_moment_in_every_zone(tmp_path: Path) -> None:
-    with served_at(tmp_path, "2026-03-01T09:59:59.999999Z") as timed:
+def test_reads_as_of_that_moment_in_every_zone(database_url: str) -> None:
+    with served_at(database_url, "2026-03-01T09:59:59.999999Z") as timed:
         page = timed.ana.made("p", body="before\n").id
         timed.clock.set("2026-03-01T10:00:00Z")
         then = timed.ana.edit(page, 1, body="then\n").revision
@@ -110,8 +109,8 @@ def test_reads_as_of_that_moment_in_every_zone(tmp_path: Path) -> None:
             assert timed.ana.ask("GET", "/revisions/at", time=given).json["revision"] == then
 
 
-def test_what_is_told_is_utc_with_microseconds(tmp_path: Path) -> None:
-    with served_at(tmp_path, "2026-03-01T10:00:00.000007Z") as timed:
+def test_what_is_told_is_utc_with_microseconds(database_url: str) -> None:
+    with served_at(database_url, "2026-03-01T10:00:00.000007Z") as timed:
         page = timed.ana.made("p").id
         expected = "2026-03-01T10:00:00.000007Z"
         read = timed.ana.ask("GET", f"/pages/{page}").json["page"]
@@ -153,8 +152,8 @@ def test_when_a_fact_held_is_kept_as_given(ana: Client, given: str) -> None:
     assert note["when"] == given
 
 
-def test_order_is_never_by_the_clock(tmp_path: Path) -> None:
-    with served_at(tmp_path, "2026-03-01T10:00:00Z") as timed:
+def test_order_is_never_by_the_clock(database_url: str) -> None:
+    with served_at(database_url, "2026-03-01T10:00:00Z") as timed:
         pages = []
         for hour in (9, 3, 7, 1):
             timed.clock.set(f"2026-03-01T0{hour}:00:00Z")

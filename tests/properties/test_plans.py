@@ -11,8 +11,8 @@ import gc
 import importlib
 import pkgutil
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from sqlalchemy import bindparam, select
@@ -20,6 +20,7 @@ from sqlalchemy import bindparam, select
 from api.wiring import open_database, open_services
 from kbstore.access import Caller
 from kbstore.domain.commands import AddNote, CreatePage, RestampNote
+from kbstore.store.sqlite import SqliteConnection
 from kbstore.store.statements import Statement, Value
 from projections.intervals import of_kb
 from projections.read.activity import list_commits
@@ -27,6 +28,7 @@ from projections.read.filters import at_revision
 from projections.read.notes import notes_of_page
 from projections.snapshot import open_snapshot
 from projections.tables import note_stamps
+from tests.backends import Databases
 from tests.knowledge import SCOPE, VAULT, KnowledgeBase
 
 LIST_LENGTHS = (0, 1, 2, 3, 5, 9, 17, 33, 65, 129, 200)
@@ -56,12 +58,14 @@ def scans_between(raw: sqlite3.Connection, statement: Statement) -> Iterator[int
 
 
 @pytest.fixture
-def raw(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    database = open_database(f"sqlite:///{tmp_path / 'plans.db'}")
-    connection = database.connect()
-    yield connection.raw
-    connection.close()
-    database.close()
+def raw(databases_of: Callable[[str], Databases]) -> Iterator[sqlite3.Connection]:
+    with (
+        databases_of("sqlite").lent() as url,
+        closing(open_database(url)) as database,
+        database.connected() as connection,
+    ):
+        assert isinstance(connection, SqliteConnection)
+        yield connection.raw
 
 
 def test_no_statement_scans_between_the_values_of_a_list(raw: sqlite3.Connection) -> None:
@@ -90,8 +94,8 @@ def test_such_a_plan_would_be_noticed(raw: sqlite3.Connection) -> None:
 
 
 @pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_services(f"sqlite:///{tmp_path / 'store.db'}") as services:
+def kb(database_url: str) -> Iterator[KnowledgeBase]:
+    with open_services(database_url) as services:
         yield KnowledgeBase(services)
 
 
