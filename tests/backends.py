@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Protocol
@@ -76,9 +76,7 @@ class PostgresServer:
     """A server that listens on a socket alone. `is_durable` costs a wait for the disk at each
     commit, which only the tests of lost power need."""
 
-    def __init__(
-        self, folder: Path, *, is_durable: bool = False, is_replica: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, *, is_durable: bool = False, is_replica: bool = False) -> None:
         with warnings.catch_warnings():
             # Where there is no runtime folder of the user's, the package says that it takes
             # another one.
@@ -159,6 +157,11 @@ class PostgresServer:
         )
 
     def close(self) -> None:
+        # The package looks for the process that it started, which `restart` has replaced: it
+        # would leave the one that runs now.
+        with suppress(subprocess.CalledProcessError):
+            self.stop("immediate")
+        self._server.cleanup_mode = None
         self._server.cleanup()
 
 

@@ -3,10 +3,12 @@
 from functools import partial
 from uuid import UUID
 
+from eventsourcing.persistence import PersistenceError
 from msgspec import Struct
 
 from api.answers import encode
 from api.calls import Call
+from api.errors import refusal_of
 from api.headers import text_header
 from api.operations import Reopened, streams
 from api.parameters import Parameters, Position
@@ -37,8 +39,8 @@ class StreamParameters(Parameters, frozen=True, kw_only=True):
     parameters=StreamParameters,
 )
 async def stream_events(call: Call, given: StreamParameters, reopened: Reopened) -> Frames:
-    """Each part is read under the access of its moment; a key that stops working ends the
-    stream with an event `error`."""
+    """Each part is read under the access of its moment. A key that stops working ends the stream
+    with an event `error`, and so does a database that does not answer."""
     page_id = page_id_in(given.page_id)
     after = _last_event(call)
     if after is None:
@@ -50,24 +52,23 @@ async def _frames(
     call: Call, given: StreamParameters, page_id: UUID | None, after: int, reopened: Reopened
 ) -> Frames:
     yield place(after)
-    while True:
-        part = await call.read_anywhere(
-            partial(_part_after, call=call, after=after, given=given, page_id=page_id),
-            is_long=True,
-        )
-        if part.frames:
-            yield b"".join(part.frames)
-        after = part.after
-        if part.is_last:
-            heartbeat = call.server.settings.heartbeat_seconds
-            heads = call.server.heads
-            while await heads.beyond(call.kb.kb_id, part.revision, heartbeat) is None:
-                yield HEARTBEAT
-        try:
+    try:
+        while True:
+            part = await call.read_anywhere(
+                partial(_part_after, call=call, after=after, given=given, page_id=page_id),
+                is_long=True,
+            )
+            if part.frames:
+                yield b"".join(part.frames)
+            after = part.after
+            if part.is_last:
+                heartbeat = call.server.settings.heartbeat_seconds
+                heads = call.server.heads
+                while await heads.beyond(call.kb.kb_id, part.revision, heartbeat) is None:
+                    yield HEARTBEAT
             call = await reopened()
-        except KBStoreError as refusal:
-            yield frame(encode(describe(refusal, "")["error"]), event="error")
-            return
+    except (KBStoreError, PersistenceError) as error:
+        yield frame(encode(describe(refusal_of(error), "")["error"]), event="error")
 
 
 class _EventPart(Struct, frozen=True):

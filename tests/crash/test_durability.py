@@ -13,6 +13,7 @@ from kbstore.store.catalogue import find_knowledge_base
 from kbstore.store.transaction import WriteTransaction
 from tests.acceptance.logs import SCOPE, SLUG, new_database
 from tests.acceptance.processes import command_of, start_server, url_of
+from tests.backends import query
 from tests.crash.world import new_world
 
 SYNCHRONOUS_FULL = 2
@@ -25,10 +26,9 @@ def test_the_writer_s_own_connection_syncs_every_commit(tmp_path: Path) -> None:
         assert found is not None
 
         def settings(transaction: WriteTransaction) -> tuple[str, int]:
-            raw = transaction.connection.raw
-            (mode,) = raw.execute("PRAGMA journal_mode").fetchone()
-            (synchronous,) = raw.execute("PRAGMA synchronous").fetchone()
-            return str(mode), int(synchronous)
+            ((mode,),) = query(transaction.connection, "PRAGMA journal_mode")
+            ((synchronous,),) = query(transaction.connection, "PRAGMA synchronous")
+            return str(mode), int(str(synchronous))
 
         used = services.commands.writer.submit(found.kb_id, settings).result()
     assert used == ("wal", SYNCHRONOUS_FULL)

@@ -6,7 +6,7 @@ import httpx
 from msgspec import Struct
 
 from tests.acceptance.logs import SCOPE, SLUG, new_database
-from tests.acceptance.processes import Json, invoked
+from tests.acceptance.processes import Json, Served, Where, invoked
 
 CONFIGURATION = """
 [scopes."org:$org"]
@@ -15,18 +15,28 @@ access = [{ principal = "self", role = "owner" }]
 
 
 class World(Struct, frozen=True):
-    """The database file, and a key that may write and read everything in SCOPE."""
+    """The database, a key that may write and read everything in SCOPE, and a folder for files."""
 
-    database: Path
+    folder: Path
+    database: Where
     key: str
 
     @property
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.key}"}
 
+    def client_of(self, served: Served) -> httpx.Client:
+        return served.client(SLUG, self.key)
 
-def new_world(folder: Path) -> World:
-    database = new_database(folder)
+
+def new_world(folder: Path, url: str | None = None) -> World:
+    """A new knowledge base in a database without rows: this one, else a file in `folder`."""
+    database: Where
+    if url is None:
+        database = new_database(folder)
+    else:
+        database = url
+        invoked(database, "kb", "create", SLUG)
     configuration = folder / "configuration.toml"
     configuration.write_text(CONFIGURATION, "utf-8")
     invoked(database, "kb", "configure", SLUG, configuration)
@@ -35,7 +45,7 @@ def new_world(folder: Path) -> World:
         *("key", "create", "--kb", SLUG, "--principal", "user:writer"),
         *("--hold", SCOPE, "--auditor"),
     )
-    return World(database, str(made["key"]))
+    return World(folder, database, str(made["key"]))
 
 
 def page_names(client: httpx.Client) -> dict[str, str]:

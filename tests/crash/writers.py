@@ -1,6 +1,8 @@
 """Clients that write to a server for as long as it lives, and remember what it answered."""
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 from uuid import UUID
@@ -13,6 +15,11 @@ from tests.acceptance.processes import Json
 
 PAGES_EDITED_MAX = 4
 BATCH = 3
+HEALED_SECONDS_MAX = 120
+"""No database of a test stays away for longer, on the slowest machine."""
+
+_PAUSE_SECONDS = 0.02
+_UNAVAILABLE = ("DATABASE_UNAVAILABLE", "OVERLOADED")
 
 
 class Sent(Struct, frozen=True):
@@ -40,24 +47,34 @@ class Writer:
         self.pages: dict[str, Known] = {}
         self.names: dict[str, str] = {}
         self.revisions: list[int] = []
-        self.replayed = 0
         self.pending: Sent | None = None
         self.acknowledged = 0
+        self.replayed = 0
+        self.put_off: Counter[str] = Counter()
+        self.done_though_put_off = 0
+        self.put_off_seconds_max = 0.0
         self._number = number
         self._random = Random(seed * 100 + number)
         self._made = 0
 
-    def run(self, open_client: Callable[[], httpx.Client], ready: threading.Barrier) -> None:
-        """Sends one request after the other until the server is gone."""
+    def run(
+        self,
+        open_client: Callable[[], httpx.Client],
+        ready: threading.Barrier,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Sends one request after the other until told to stop; without that, until the server
+        is gone."""
         with open_client() as client:
             self._settle(client)
             ready.wait()
             try:
-                while True:
+                while stop is None or not stop.is_set():
                     self.pending = self._next()
                     self._send(client, self.pending)
             except httpx.TransportError:
-                return
+                if stop is not None:
+                    raise
 
     def settle(self, open_client: Callable[[], httpx.Client]) -> None:
         """Sends what was never acknowledged again, under the same key."""
@@ -69,20 +86,36 @@ class Writer:
             self._send(client, self.pending)
 
     def _send(self, client: httpx.Client, sent: Sent) -> None:
-        answer = client.request(sent.method, sent.path, json=sent.body, headers=sent.headers)
+        answer, was_put_off = self._answered(client, sent)
         assert answer.status_code in (200, 201), answer.text
         value: Json = answer.json()
         assert value["changed"] is True
+        is_replayed = answer.headers.get("Idempotency-Replayed") == "true"
         self.acknowledged += 1
-        self.replayed += answer.headers.get("Idempotency-Replayed") == "true"
+        self.replayed += is_replayed
+        self.done_though_put_off += is_replayed and was_put_off
         self.revisions.append(value["revision"])
         sent.remember(value)
         self.pending = None
         if self._random.random() < 0.1:
             self._send_again(client, sent, value)
 
+    def _answered(self, client: httpx.Client, sent: Sent) -> tuple[httpx.Response, bool]:
+        """The answer of a service that can give one, and whether it had to be asked again."""
+        started = time.monotonic()
+        was_put_off = False
+        while True:
+            answer = client.request(sent.method, sent.path, json=sent.body, headers=sent.headers)
+            if answer.status_code != 503:
+                return answer, was_put_off
+            self.put_off[put_off_code(answer)] += 1
+            was_put_off = True
+            self.put_off_seconds_max = max(self.put_off_seconds_max, time.monotonic() - started)
+            assert self.put_off_seconds_max < HEALED_SECONDS_MAX, "the service does not heal"
+            time.sleep(_PAUSE_SECONDS)
+
     def _send_again(self, client: httpx.Client, sent: Sent, value: Json) -> None:
-        again = client.request(sent.method, sent.path, json=sent.body, headers=sent.headers)
+        again, _ = self._answered(client, sent)
         assert again.headers["Idempotency-Replayed"] == "true", again.text
         assert again.json()["revision"] == value["revision"]
 
@@ -132,3 +165,12 @@ class Writer:
     def _name(self) -> str:
         self._made += 1
         return f"writer {self._number} page {self._made}"
+
+
+def put_off_code(answer: httpx.Response) -> str:
+    """The code of an answer that puts its caller off, which says why and until when."""
+    assert answer.status_code == 503, answer.text
+    code = str(answer.json()["error"]["code"])
+    assert code in _UNAVAILABLE, answer.text
+    assert int(answer.headers["Retry-After"]) >= 1
+    return code

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,6 +17,7 @@ from kbstore.limits import (
     OPERATIONS_PER_COMMIT_MAX,
     REQUEST_BYTES_MAX,
 )
+from tests.backends import on_sqlite
 from tests.http.world import World, code_of, details_of, if_match, served_world
 
 JSON = {"Content-Type": "application/json"}
@@ -164,8 +164,9 @@ def raw_exchange(url: str, request: bytes) -> bytes:
     return answer
 
 
-def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
-    with served_world(tmp_path, Settings(request_body_seconds_max=0.2)) as slow:
+@on_sqlite
+def test_a_slow_body_is_given_up(database_url: str) -> None:
+    with served_world(database_url, Settings(request_body_seconds_max=0.2)) as slow:
         request = (
             f"POST /openapi/v2/knowledge-bases/{slow.slug}/pages HTTP/1.1\r\n"
             f"Host: localhost\r\nAuthorization: Bearer {slow.token('org:acme')}\r\n"

@@ -1,13 +1,13 @@
 """What holds for every request: its id, its log line, its answer when something breaks."""
 
-import sqlite3
+import logging
 from collections.abc import Iterator, MutableMapping
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import structlog
+from eventsourcing.persistence import OperationalError
 
 from tests.http.world import World, code_of, create, served_world
 
@@ -21,10 +21,13 @@ def lines() -> Iterator[list[dict[str, object]]]:
         found.append(dict(event))
         raise structlog.DropEvent
 
-    before = structlog.get_config()["processors"]
-    structlog.configure(processors=[keep])
+    # A command that ran in this process may have set a level, below which nothing would be kept.
+    before = structlog.get_config()
+    structlog.configure(
+        processors=[keep], wrapper_class=structlog.make_filtering_bound_logger(logging.NOTSET)
+    )
     yield found
-    structlog.configure(processors=before)
+    structlog.configure(**before)
 
 
 def test_a_well_formed_request_id_is_taken(owner: httpx.Client) -> None:
@@ -57,13 +60,13 @@ def test_health_needs_no_key(world: World) -> None:
 
 
 def test_a_defect_says_nothing_of_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
+    database_url: str, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a secret of the inside")
 
     monkeypatch.setattr("api.calls.authenticate", broken)
-    with served_world(tmp_path) as world:
+    with served_world(database_url) as world:
         response = world.client("org:acme").get("/scopes")
     assert (response.status_code, code_of(response)) == (500, "INTERNAL_ERROR")
     assert "secret" not in response.text
@@ -72,13 +75,13 @@ def test_a_defect_says_nothing_of_itself(
 
 
 def test_a_database_that_does_not_answer_is_unavailable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
+        raise OperationalError("disk I/O error")
 
     monkeypatch.setattr("api.calls.authenticate", broken)
-    with served_world(tmp_path) as world:
+    with served_world(database_url) as world:
         response = world.client("org:acme").get("/scopes")
     assert (response.status_code, code_of(response)) == (503, "DATABASE_UNAVAILABLE")
     assert response.headers["retry-after"] == "1"

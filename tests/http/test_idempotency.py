@@ -1,8 +1,6 @@
 """`Idempotency-Key`: a write that is sent again happens once."""
 
-import sqlite3
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from pathlib import Path
 
 import httpx
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from api.settings import Settings
 from api.wiring import open_services
 from kbstore.limits import IDEMPOTENCY_KEY_CODE_POINTS_MAX
+from kbstore.store.heads import lock_head
 from tests.http.world import World, code_of, create, details_of, if_match, serve, served_world
 
 PAGE = {"scope": "org:acme", "name": "Refund policy", "body": "text"}
@@ -169,13 +168,13 @@ def test_a_replay_is_rendered_under_todays_access(world: World, owner: httpx.Cli
     assert narrowed.json()["page"] is None
 
 
-def test_keys_survive_a_restart(tmp_path: Path) -> None:
-    with served_world(tmp_path) as world:
+def test_keys_survive_a_restart(database_url: str) -> None:
+    with served_world(database_url) as world:
         token, slug = world.token("org:acme"), world.slug
         path = f"/openapi/v2/knowledge-bases/{slug}/pages"
         headers = keyed("k1", Authorization=f"Bearer {token}")
         first = httpx.post(world.url + path, json=PAGE, headers=headers)
-    with open_services(f"sqlite:///{tmp_path / 'kb.sqlite'}") as services, serve(services) as url:
+    with open_services(database_url) as services, serve(services) as url:
         again = httpx.post(url + path, json=PAGE, headers=headers)
     assert again.json() == first.json()
     assert again.headers["idempotency-replayed"] == "true"
@@ -202,13 +201,13 @@ def test_duplicates_sent_together_happen_once(world: World) -> None:
     assert sum("idempotency-replayed" in answer.headers for answer in answers) == 7
 
 
-def test_a_duplicate_waits_for_the_first_and_then_gives_up(tmp_path: Path) -> None:
+def test_a_duplicate_waits_for_the_first_and_then_gives_up(database_url: str) -> None:
     settings = Settings(idempotency_wait_seconds_max=0.2)
-    with served_world(tmp_path, settings) as world:
+    with served_world(database_url, settings) as world:
         client = world.client("org:acme")
-        blocker = sqlite3.connect(tmp_path / "kb.sqlite", isolation_level=None)
-        blocker.execute("BEGIN IMMEDIATE")
-        with ThreadPoolExecutor(2) as pool:
+        with world.services.database.connected() as blocker, ThreadPoolExecutor(2) as pool:
+            blocker.begin_write()
+            lock_head(blocker, world.kb_id)
             sent = [
                 pool.submit(client.post, "/pages", json=PAGE, headers=keyed("k1")) for _ in range(2)
             ]
@@ -216,8 +215,7 @@ def test_a_duplicate_waits_for_the_first_and_then_gives_up(tmp_path: Path) -> No
                 early, late = wait(sent, timeout=10, return_when=FIRST_COMPLETED)
                 refused = early.pop().result()
             finally:
-                blocker.execute("ROLLBACK")
-                blocker.close()
+                blocker.rollback()
             first = late.pop().result()
         assert (refused.status_code, code_of(refused)) == (409, "IDEMPOTENCY_IN_PROGRESS")
         assert refused.headers["retry-after"] == "1"

@@ -1,7 +1,5 @@
 """Answers that are kept: the same while nothing is written, and never a moment longer."""
 
-from pathlib import Path
-
 import httpx
 
 from api.settings import Settings
@@ -19,13 +17,12 @@ def test_a_kept_answer_is_the_same_answer(owner: httpx.Client) -> None:
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
 
 
-def test_what_another_process_writes_is_seen_at_once(tmp_path: Path) -> None:
-    with served_world(tmp_path) as world:
+def test_what_another_process_writes_is_seen_at_once(database_url: str) -> None:
+    with served_world(database_url) as world:
         client = world.client("org:acme")
         page = create(client, "0")
         path = f"/pages/{page['id']}"
-        other_url = f"sqlite:///{tmp_path / 'kb.sqlite'}"
-        with open_services(other_url) as services, serve(services) as url:
+        with open_services(database_url) as services, serve(services) as url:
             other = httpx.Client(
                 base_url=f"{url}/openapi/v2/knowledge-bases/{world.slug}", headers=client.headers
             )
@@ -57,8 +54,8 @@ def test_answers_are_kept_apart_by_who_asks(world: World, owner: httpx.Client) -
         assert httpx.get(f"{owner.base_url}pages/{page['id']}").status_code == 401
 
 
-def test_nothing_needs_to_be_kept(tmp_path: Path) -> None:
-    with served_world(tmp_path, Settings(answer_cache_bytes=0)) as world:
+def test_nothing_needs_to_be_kept(database_url: str) -> None:
+    with served_world(database_url, Settings(answer_cache_bytes=0)) as world:
         client = world.client("org:acme")
         page = create(client, "A")
         first, second = (client.get(f"/pages/{page['id']}") for _ in range(2))

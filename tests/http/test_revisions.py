@@ -4,7 +4,6 @@ import threading
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -68,10 +67,10 @@ def test_a_time_names_the_last_revision_up_to_it(owner: httpx.Client) -> None:
     assert owner.get(f"/pages/{page['id']}", params={"asOf": shifted}).json()["page"] == page
 
 
-def test_the_times_of_the_store_have_come_whatever_the_clock_says(tmp_path: Path) -> None:
+def test_the_times_of_the_store_have_come_whatever_the_clock_says(database_url: str) -> None:
     """A clock that is set back keeps commits at the time of the last one."""
     clock = SettableClock(1_772_359_200_000_000)
-    services = build_services(open_database(f"sqlite:///{tmp_path / 'kb.sqlite'}"), clock)
+    services = build_services(open_database(database_url), clock)
     try:
         with serve(services) as url, closing(World(services, url)) as world:
             owner = world.client("org:acme")

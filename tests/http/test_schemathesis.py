@@ -5,7 +5,7 @@ type, headers and shape.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import httpx
@@ -22,7 +22,12 @@ from schemathesis.specs.openapi.checks import (
 from api.routes.registry import OPERATIONS, contract
 from api.settings import Settings
 from kbstore.ids import parse_uuid
+from tests.backends import Databases
+from tests.http.hooks import hook
 from tests.http.world import World, create, served_world
+
+WEBHOOK: dict[str, Any] = {"url": "https://receiver.invalid/", "types": ["knowledge_base.created"]}
+"""Of this type no event comes any more: nothing is sent."""
 
 AnyCase: TypeAlias = schemathesis.Case[Any]
 
@@ -75,6 +80,7 @@ class Target:
         self.ids = {
             "pageId": [page["id"] for page in pages],
             "noteId": [note["id"] for note in notes],
+            "webhookId": [hook(owner, **WEBHOOK)["id"] for _ in range(3)],
         }
 
     def lead(self, case: AnyCase) -> None:
@@ -90,12 +96,15 @@ class Target:
                 case.body["scope"] = "org:acme"
             if isinstance(scope, list) and len(scope) % 2:
                 case.body["scope"] = ["org:acme"]
+            url = case.body.get("url")
+            if isinstance(url, str) and len(url) % 2:
+                case.body = {**WEBHOOK}
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def target(databases_of: Callable[[str], Databases]) -> Iterator[Target]:
     quick = Settings(min_revision_wait_seconds_max=0.02)
-    with served_world(tmp_path_factory.mktemp("contract"), quick) as world:
+    with databases_of("sqlite").lent() as url, served_world(url, quick) as world:
         yield Target(world)
 
 

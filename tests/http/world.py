@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -123,12 +122,9 @@ def serve(
 
 
 @contextmanager
-def served_world(folder: Path, settings: Settings | None = None) -> Iterator[World]:
-    """A new knowledge base in a database in `folder`, served."""
-    with (
-        open_services(f"sqlite:///{folder / 'kb.sqlite'}") as services,
-        serve(services, settings) as url,
-    ):
+def served_world(database_url: str, settings: Settings | None = None) -> Iterator[World]:
+    """A new knowledge base in a database where there is none yet, served."""
+    with open_services(database_url) as services, serve(services, settings) as url:
         world = World(services, url)
         try:
             yield world

@@ -105,10 +105,11 @@ def test_every_version_holds_what_its_winner_wrote(kb: KnowledgeBase) -> None:
             assert read_page(snapshot, page).body == text
 
 
-def test_writers_of_two_processes_on_one_file(kb: KnowledgeBase) -> None:
-    """The command line writes to a file that a server has open: each sees what the other did."""
+def test_writers_of_two_services_on_one_database(kb: KnowledgeBase) -> None:
+    """The command line writes to a file that a server has open, and a PostgreSQL database may
+    have several servers: each sees what the other did."""
     page = kb.run(CreatePage(scope=SCOPE, name=kb.text("Shared"))).subjects[0].id
-    with open_services(f"sqlite:///{kb.services.database.path}") as others, racing(8) as together:
+    with open_services(kb.services.database.url) as others, racing(8) as together:
         other = KnowledgeBase.opened(others, kb)
         for version in range(1, 31):
             outcomes = together.run(

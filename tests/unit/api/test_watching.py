@@ -13,6 +13,7 @@ from api.settings import Settings
 from api.watching import HeadWatch
 from api.wiring import Services, open_services
 from kbstore.store.connection import Connection
+from kbstore.store.heads import revisions_of
 from kbstore.store.notices import NoticeListener, send_notice
 from tests.backends import NewUrl, on_postgresql
 from tests.knowledge import KnowledgeBase
@@ -105,6 +106,9 @@ def test_a_look_that_fails_is_tried_again(
     tries: list[int] = []
 
     def failing(connection: Connection, kb_ids: tuple[UUID, ...]) -> dict[UUID, int]:
+        if kb.id not in kb_ids:
+            # A server of other tests, which has webhooks to look after.
+            return revisions_of(connection, kb_ids)
         tries.append(len(kb_ids))
         if len(tries) < 3:
             raise OperationalError("the network is down")
