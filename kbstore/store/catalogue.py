@@ -94,8 +94,10 @@ def find_knowledge_base(connection: Queryable, address: str) -> KnowledgeBase | 
     kb_id = parse_kb_address(address)
     if kb_id is not None:
         row = connection.one(SELECT_KB, {"kb_id": kb_id.bytes})
-    else:
+    elif is_slug(address):
         row = connection.one(SELECT_KB_BY_SLUG, {"slug": address})
+    else:
+        return None
     return _knowledge_base(row) if row else None
 
 

@@ -223,19 +223,31 @@ def test_a_database_of_a_server_is_migrated_before_it_is_used(postgres: Postgres
         assert query(database.reader(), "SELECT count(*) FROM kbstore_schema") == [(1,)]
 
 
-def test_another_version_of_the_schema_is_not_served(database: Database) -> None:
-    with database.connected() as connection:
-        other = SCHEMA_VERSION + 1
-        connection.command(
-            f"PRAGMA user_version = {other}"
-            if database.is_file
-            else f"UPDATE kbstore_schema SET version = {other}"
-        )
+@pytest.mark.parametrize("other", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
+def test_another_version_of_the_schema_is_not_served(database: Database, other: int) -> None:
+    set_version(database, other)
+    try:
         with pytest.raises(DatabaseNotMigratedError) as refused:
             open_database(database.url, [metadata])
         assert refused.value.details == {"found": other, "needed": SCHEMA_VERSION}
-        database.migrate()
-        open_database(database.url, [metadata]).close()
+        if other > SCHEMA_VERSION:
+            with pytest.raises(DatabaseNotMigratedError):
+                database.migrate()
+            assert database.schema_version() == other, "what a newer release made stays"
+        else:
+            database.migrate()
+            open_database(database.url, [metadata]).close()
+    finally:
+        set_version(database, SCHEMA_VERSION)
+
+
+def set_version(database: Database, version: int) -> None:
+    with database.connected() as connection:
+        connection.command(
+            f"PRAGMA user_version = {version}"
+            if database.is_file
+            else f"UPDATE kbstore_schema SET version = {version}"
+        )
 
 
 def test_one_process_at_a_time_is_alone(database: Database) -> None:
