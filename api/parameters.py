@@ -119,9 +119,6 @@ def _converter(kind: inspect.Type) -> Convert:
 
 
 def _text(text: str, name: str) -> str:
-    # No text that is kept holds one, and not every back end can be asked for it.
-    if "\0" in text:
-        raise ValidationError(f"{name} contains a NUL.", field=name, reason="nul")
     return text
 
 

@@ -19,25 +19,25 @@ from tests.asking import Client
 from tests.http.world import Json
 from tests.knowledge import CONFIGURATION, SCOPE, TEAM, VAULT, KnowledgeBase
 
-BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
-WITH_BODY = [operation.name for operation in OPERATIONS if operation.body is not None]
+ENDING = [operation for operation in OPERATIONS if not operation.is_stream]
+"""What does not end is asked for by tests of its own."""
+BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in ENDING}
+WITH_BODY = [operation.name for operation in ENDING if operation.body is not None]
 NEEDS_BODY = [
     operation.name
-    for operation in OPERATIONS
+    for operation in ENDING
     if operation.body is not None and not is_body_optional(operation)
 ]
-COMMITS = [operation.name for operation in OPERATIONS if operation.rules is not None]
+COMMITS = [operation.name for operation in ENDING if operation.rules is not None]
 CONDITIONAL = [
     operation.name
-    for operation in OPERATIONS
+    for operation in ENDING
     if operation.rules is not None and operation.rules.is_conditional
 ]
 READS = [
-    operation.name
-    for operation in OPERATIONS
-    if operation.needs_key and operation.method == "GET" and not operation.is_stream
+    operation.name for operation in ENDING if operation.needs_key and operation.method == "GET"
 ]
-OF_KB = [operation.name for operation in OPERATIONS if operation.needs_key]
+OF_KB = [operation.name for operation in ENDING if operation.needs_key]
 
 
 class Request(Struct, frozen=True, kw_only=True):

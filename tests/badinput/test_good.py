@@ -2,10 +2,9 @@
 
 import pytest
 
-from api.routes.registry import OPERATIONS
 from api.wiring import Services
 from tests.badinput.sending import Sender
-from tests.badinput.stock import BY_NAME, Stock
+from tests.badinput.stock import BY_NAME, ENDING, Stock
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -18,4 +17,4 @@ def test_a_good_request_is_answered(name: str, services: Services, url: str) -> 
 
 
 def test_there_is_a_good_request_for_every_route() -> None:
-    assert len(BY_NAME) == len(OPERATIONS)
+    assert len(BY_NAME) == len(ENDING)

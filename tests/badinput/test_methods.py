@@ -4,9 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from api.routes.registry import OPERATIONS
 from tests.badinput.sending import Sender, check_refusal
-from tests.badinput.stock import Request
+from tests.badinput.stock import ENDING, Request
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "LOCK")
 
@@ -14,7 +13,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND",
 def _taken() -> dict[str, set[str]]:
     """The methods of each address, and the name of one operation there."""
     taken: dict[str, set[str]] = defaultdict(set)
-    for operation in OPERATIONS:
+    for operation in ENDING:
         taken[operation.path].add(operation.method)
         if operation.method == "GET":
             taken[operation.path].add("HEAD")
@@ -22,7 +21,7 @@ def _taken() -> dict[str, set[str]]:
 
 
 TAKEN = _taken()
-NAMES = {operation.path: operation.name for operation in OPERATIONS}
+NAMES = {operation.path: operation.name for operation in ENDING}
 
 
 @pytest.mark.parametrize("path", TAKEN)
@@ -42,7 +41,7 @@ def test_another_method_is_not_allowed(send: Sender, path: str) -> None:
 
 @pytest.mark.parametrize("path", [path for path in TAKEN if "GET" in TAKEN[path]])
 def test_head_is_get_without_a_body(send: Sender, path: str) -> None:
-    name = next(o.name for o in OPERATIONS if o.path == path and o.method == "GET")
+    name = next(o.name for o in ENDING if o.path == path and o.method == "GET")
     good = send.good(name)
     whole, head = send(good), send(good, method="HEAD")
     assert head.raw == b""

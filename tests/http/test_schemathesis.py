@@ -31,7 +31,11 @@ WEBHOOK: dict[str, Any] = {"url": "https://receiver.invalid/", "types": ["knowle
 
 AnyCase: TypeAlias = schemathesis.Case[Any]
 
-schema = schemathesis.openapi.from_dict(json.loads(contract()))
+# What does not end is asked for by tests of its own.
+ENDING = [operation for operation in OPERATIONS if not operation.is_stream]
+schema = schemathesis.openapi.from_dict(json.loads(contract())).exclude(
+    operation_id=[operation.name for operation in OPERATIONS if operation.is_stream]
+)
 
 
 def meets_no_defect(
@@ -112,7 +116,7 @@ def test_the_served_document_is_the_one_under_test(target: Target) -> None:
     served = httpx.get(f"{target.world.url}/openapi/v2/openapi.json")
     assert served.status_code == 200
     assert served.content == contract()
-    assert len(list(schema.get_all_operations())) == len(OPERATIONS)
+    assert len([*schema.get_all_operations()]) == len(ENDING)
 
 
 def bounded(examples: int) -> settings:
@@ -167,6 +171,6 @@ def test_many_more_answers_to_a_weak_key(case: AnyCase, target: Target) -> None:
 
 def test_most_routes_were_reached(target: Target) -> None:
     """Requests that are all refused would prove little."""
-    if len(target.asked) < len(OPERATIONS):
+    if len(target.asked) < len(ENDING):
         pytest.skip("the routes were not all tested in this process")
-    assert len(target.answered) >= len(OPERATIONS) * 0.7, target.asked - target.answered
+    assert len(target.answered) >= len(ENDING) * 0.7, target.asked - target.answered

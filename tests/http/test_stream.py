@@ -199,3 +199,18 @@ def test_a_reader_that_takes_nothing_is_let_go(
                 assert time.monotonic() < deadline, "it was not let go"
                 time.sleep(0.05)
         world.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["after=x", "after=-1", "limit=5", "revision=1", "pageId=x", "type=a&type=b"],
+)
+def test_a_parameter_that_is_none_is_refused(owner: httpx.Client, query: str) -> None:
+    answer = owner.get(f"/events/stream?{query}")
+    assert (answer.status_code, code_of(answer)) == (422, "VALIDATION_ERROR")
+
+
+def test_a_stream_takes_no_other_method(owner: httpx.Client) -> None:
+    assert owner.post("/events/stream", json={}).status_code == 405
+    head = owner.head("/events/stream")
+    assert (head.status_code, head.content) == (200, b"")
