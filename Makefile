@@ -1,5 +1,7 @@
 # Each target says in one line what it does; `make` alone lists them.
 PYTHON ?= python3
+# Two workers, each with a PostgreSQL server of its own; a file stays in one, with its fixtures.
+TEST_WORKERS ?= -n 2 --dist loadfile
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
@@ -32,7 +34,7 @@ demo: $(READY) ## serve the sample handbook until Ctrl-C
 	esac
 
 test: $(READY) ## run every test but the soak tests
-	$(RUN) -m pytest $(PYTEST_ARGS)
+	$(RUN) -m pytest $(TEST_WORKERS) $(PYTEST_ARGS)
 
 check: $(READY) ## format, lint, types, layout, docs
 	$(RUN) -m ruff format --check .
