@@ -24,6 +24,7 @@ from kbstore.access import Role
 from kbstore.domain.commands import Command
 from kbstore.errors import (
     ConflictError,
+    KBStoreError,
     MalformedRequestError,
     NotFoundError,
     UnsupportedMediaTypeError,
@@ -80,7 +81,14 @@ async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
     async with call.server.running.turn(running_key, seconds_max):
         outcome = await first_outcome(call, claim)
         if outcome is None:
-            outcome = await _run(call, rules, make, raw, value, claim)
+            try:
+                outcome = await _run(call, rules, make, raw, value, claim)
+            except KBStoreError:
+                # Another process may have answered this request meanwhile, and what was checked
+                # here is the state that it left: a page that it deleted is gone.
+                outcome = await first_outcome(call, claim)
+                if outcome is None:
+                    raise
     return await _rendered(call, rules, outcome)
 
 

@@ -14,6 +14,7 @@ import structlog
 from eventsourcing.persistence import PersistenceError
 from sqlalchemy import bindparam, func, select
 
+from kbstore.ids import parse_uuid
 from kbstore.store.connection import Connection
 from kbstore.store.database import Database
 from kbstore.store.statements import Statement
@@ -27,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 def send_notice(connection: Connection, kb_id: UUID) -> None:
     """Tells the other processes that a knowledge base has a new head. After its COMMIT."""
-    connection.all(NOTIFY, {"kb": kb_id.hex})
+    connection.all(NOTIFY, {"kb": str(kb_id)})
 
 
 class NoticeListener:
@@ -52,7 +53,10 @@ class NoticeListener:
                     connection.command(f"LISTEN {CHANNEL}")
                     while not self._stopping.is_set():
                         for payload in connection.notices(_LOOK_SECONDS):
-                            self._heard(UUID(payload))
+                            # Whoever may connect to the database may send anything.
+                            kb_id = parse_uuid(payload)
+                            if kb_id is not None:
+                                self._heard(kb_id)
             except PersistenceError as error:
                 log.warning("notices_lost", error=str(error))
                 self._stopping.wait(_RECONNECT_SECONDS)
