@@ -19,6 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from api.operations import Operation
 from api.routes.registry import OPERATIONS, contract
 from api.settings import Settings
 from kbstore.ids import parse_uuid
@@ -142,35 +143,34 @@ def keeps_the_contract(case: AnyCase, target: Target, token: str) -> None:
         target.answered.add(f"{case.method} {case.path}")
 
 
-@schema.parametrize()
-@bounded(25)
-def test_every_answer_is_in_the_contract(case: AnyCase, target: Target) -> None:
-    keeps_the_contract(case, target, target.token)
+def kept_by(operation: Operation, examples: int, *, is_weak: bool) -> Callable[..., None]:
+    """A test of one operation. Those that schemathesis makes of a whole schema share one id, and
+    of tests with one id several workers run one."""
+
+    @schema.include(operation_id=operation.name).parametrize()
+    @bounded(examples)
+    def test(case: AnyCase, target: Target) -> None:
+        keeps_the_contract(case, target, target.weak_token if is_weak else target.token)
+
+    found: Callable[..., None] = test
+    return found
 
 
-@schema.parametrize()
-@bounded(15)
-def test_every_answer_to_a_weak_key_is_in_the_contract(case: AnyCase, target: Target) -> None:
-    """It owns one team and sees nothing of what the ids lead to."""
-    keeps_the_contract(case, target, target.weak_token)
-
-
-@pytest.mark.soak
-@schema.parametrize()
-@bounded(1_000)
-def test_many_more_answers_are_in_the_contract(case: AnyCase, target: Target) -> None:
-    keeps_the_contract(case, target, target.token)
-
-
-@pytest.mark.soak
-@schema.parametrize()
-@bounded(500)
-def test_many_more_answers_to_a_weak_key(case: AnyCase, target: Target) -> None:
-    keeps_the_contract(case, target, target.weak_token)
+# The weak key owns one team and sees nothing of what the ids lead to.
+for _operation in ENDING:
+    _name = f"{_operation.name}_keeps_the_contract"
+    globals()[f"test_{_name}"] = kept_by(_operation, 25, is_weak=False)
+    globals()[f"test_{_name}_for_a_weak_key"] = kept_by(_operation, 15, is_weak=True)
+    globals()[f"test_{_name}_for_long"] = pytest.mark.soak(
+        kept_by(_operation, 1_000, is_weak=False)
+    )
+    globals()[f"test_{_name}_for_a_weak_key_for_long"] = pytest.mark.soak(
+        kept_by(_operation, 500, is_weak=True)
+    )
 
 
 def test_most_routes_were_reached(target: Target) -> None:
     """Requests that are all refused would prove little."""
     if len(target.asked) < len(ENDING):
-        pytest.skip("the routes were not all tested in this process")
+        pytest.skip("not every route was tested in this run")
     assert len(target.answered) >= len(ENDING) * 0.7, target.asked - target.answered
