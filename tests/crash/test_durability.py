@@ -71,7 +71,7 @@ def test_the_kernel_syncs_between_a_write_and_its_acknowledgement(
 def await_end(trace: Path, process: int) -> None:
     """Returns once the tracer, a process of its own, has written down the end of another."""
     end = time.monotonic() + 30
-    while not re.search(rf"^{process} \++ exited", trace.read_text("utf-8"), re.MULTILINE):
+    while not re.search(rf"^{process} +\+\+\+ exited", trace.read_text("utf-8"), re.MULTILINE):
         assert time.monotonic() < end, "the tracer does not end"
         time.sleep(0.05)
 

@@ -48,7 +48,12 @@ class Handler(BaseHTTPRequestHandler):
     receiver: "Receiver"
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        size = int(self.headers["content-length"])
+        body = self.rfile.read(size)
+        if len(body) < size:
+            # Its sender was killed in the middle.
+            self.close_connection = True
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         received = Received(self.path, headers, body)
         self.receiver.received.append(received)
