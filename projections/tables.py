@@ -15,11 +15,11 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
-    Text,
     text,
 )
 
 from kbstore.limits import REVISION_MAX
+from kbstore.store.tables import Text
 
 CURRENT = REVISION_MAX + 1
 """`to_revision` of a row that no later revision has ended."""

@@ -336,7 +336,13 @@ class PostgresDatabase(Database):
             row = connection.raw.execute(locking).fetchone()
             if row is None or not row[0]:
                 raise DatabaseInUseError(f"Another process is {doing} {self.name}.")
-            yield
+            try:
+                yield
+            finally:
+                # The server ends a closed connection when it comes to it; the next process
+                # need not wait for that.
+                with suppress(psycopg.Error):
+                    connection.raw.execute(f"SELECT pg_advisory_unlock({number})")
 
 
 def _lock_number(doing: str) -> int:

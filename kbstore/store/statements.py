@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import TypeAlias, cast
 
-from sqlalchemy import BindParameter, all_, any_
+from sqlalchemy import BindParameter, any_
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
@@ -18,7 +18,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement, operators
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import BinaryExpression
-from sqlalchemy.sql.visitors import replacement_traverse
+from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
 Value: TypeAlias = str | int | float | bytes | bool | None
 Row: TypeAlias = tuple[Value, ...]
@@ -43,6 +43,8 @@ class Statement:
     def __init__(self, clause: ClauseElement) -> None:
         compiled = clause.compile(dialect=_SQLITE, compile_kwargs={"render_postcompile": False})
         assert isinstance(compiled, SQLCompiler)
+        # `NOT IN` a list padded with NULL would select nothing.
+        assert not any(map(_is_not_in_list, iterate(clause))), "NOT IN takes no list"
         self.clause = clause
         self.sqlite = str(compiled)
         """The SQL text for SQLite, lists unexpanded."""
@@ -111,16 +113,23 @@ class Statement:
 
 def _list_as_array(element: object, **_: object) -> ClauseElement | None:
     """`column IN (list)` as `column = ANY (array)`; other parts stay as they are."""
+    compared = _compared_to_list(element)
+    if compared is None or compared.operator is not operators.in_op:
+        return None
+    return compared.left == any_(BindParameter(compared.right.key, type_=ARRAY(compared.left.type)))
+
+
+def _is_not_in_list(element: object) -> bool:
+    compared = _compared_to_list(element)
+    return compared is not None and compared.operator is operators.not_in_op
+
+
+def _compared_to_list(element: object) -> BinaryExpression[object] | None:
+    """The element if it compares something to a list of values."""
     if not isinstance(element, BinaryExpression):
         return None
     right = element.right
-    if not isinstance(right, BindParameter) or not right.expanding:
-        return None
-    array = BindParameter(right.key, type_=ARRAY(element.left.type))
-    if element.operator is operators.in_op:
-        return element.left == any_(array)
-    assert element.operator is operators.not_in_op
-    return element.left != all_(array)
+    return element if isinstance(right, BindParameter) and right.expanding else None
 
 
 def _picker(names: tuple[str, ...]) -> Callable[[Values], Bound]:

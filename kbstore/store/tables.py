@@ -14,11 +14,14 @@ from sqlalchemy import (
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    Text,
     UniqueConstraint,
 )
+from sqlalchemy import Text as CollatedText
+from sqlalchemy.dialects import postgresql
 
 metadata = MetaData()
+# SQLite compares texts by code point; PostgreSQL as its database was told to, but for this.
+Text = CollatedText().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 
 knowledge_bases = Table(
     "knowledge_bases",

@@ -266,6 +266,8 @@ class Writer:
 
     def _abandon(self, connection: Connection) -> None:
         """Ends a transaction that failed; a connection that cannot do so is let go."""
+        if connection is not self._connection:
+            return  # it was let go when its COMMIT failed
         try:
             connection.rollback()
         except PersistenceError:

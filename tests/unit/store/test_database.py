@@ -18,7 +18,7 @@ from kbstore.store.database import SCHEMA_VERSION, Database
 from kbstore.store.postgresql import PostgresDatabase
 from kbstore.store.statements import Statement
 from kbstore.store.tables import events, metadata
-from tests.backends import PostgresServer, query
+from tests.backends import PostgresServer, on_postgresql, query
 
 INSERT = Statement(insert(events))
 POSITIONS = Statement(
@@ -248,6 +248,19 @@ def set_version(database: Database, version: int) -> None:
             if database.is_file
             else f"UPDATE kbstore_schema SET version = {version}"
         )
+
+
+@on_postgresql
+def test_texts_are_compared_by_code_point_whatever_the_database_was_told(
+    database: Database,
+) -> None:
+    """The server of the tests is built without other collations: the columns tell."""
+    collations = query(
+        database.reader(),
+        "SELECT DISTINCT collation_name FROM information_schema.columns"
+        " WHERE table_schema = 'public' AND data_type = 'text'",
+    )
+    assert collations == [("C",)]
 
 
 def test_one_process_at_a_time_is_alone(database: Database) -> None:

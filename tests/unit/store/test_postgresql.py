@@ -222,3 +222,17 @@ def test_a_commit_is_durable_whatever_the_server_does_for_others(
                 assert setting(other, "synchronous_commit") == used
         finally:
             connection.command(f"ALTER DATABASE {name} RESET synchronous_commit")
+
+
+def test_the_lock_of_a_lone_process_is_free_before_its_connection_has_ended(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[PostgresConnection] = []
+    close = PostgresConnection.close
+    monkeypatch.setattr(PostgresConnection, "close", lambda self: opened.append(self))
+    locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+    with database.alone("rebuilding"):
+        assert query(database.reader(), locks) == [(1,)]
+    assert query(database.reader(), locks) == [(0,)]
+    for connection in opened:
+        close(connection)

@@ -59,5 +59,11 @@ def test_values_that_a_statement_does_not_name_are_passed_over(connection: Conne
 
 def test_both_back_ends_get_a_text_of_their_own() -> None:
     assert "LIMIT ?" in OF_TOPICS.sqlite
-    assert "topic = ANY ($1::TEXT[])" in OF_TOPICS.postgresql
+    assert "topic = ANY ($1::TEXT[] COLLATE" in OF_TOPICS.postgresql
     assert OF_TOPICS.postgresql.endswith("LIMIT $3")
+
+
+def test_a_list_to_leave_out_is_refused() -> None:
+    clause = select(events.c.topic).where(events.c.topic.not_in(bindparam("t", expanding=True)))
+    with pytest.raises(AssertionError, match="NOT IN"):
+        Statement(clause)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from uuid import UUID, uuid4
 
@@ -190,6 +191,30 @@ def test_a_commit_that_failed_is_run_again(
 
     writer = Writer(database, None, SystemClock())
     monkeypatch.setattr(connections, "commit", fail_once)
+    try:
+        assert writer.submit(kb_id, write_one).result(5).revision == 1
+    finally:
+        writer.close()
+    assert query(database.reader(), "SELECT count(*) FROM events") == [(1,)]
+
+
+def test_a_connection_that_can_neither_commit_nor_roll_back_is_replaced(
+    database: Database, kb_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing_once(method: str) -> Callable[[Connection], None]:
+        connections, failures = connection_class(database), iter([True])
+        real = getattr(connections, method)
+
+        def run(self: Connection) -> None:
+            if next(failures, False):
+                raise OperationalError("disk I/O error")
+            real(self)
+
+        return run
+
+    writer = Writer(database, None, SystemClock())
+    for method in ("commit", "rollback"):
+        monkeypatch.setattr(connection_class(database), method, failing_once(method))
     try:
         assert writer.submit(kb_id, write_one).result(5).revision == 1
     finally:
