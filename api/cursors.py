@@ -66,28 +66,21 @@ class Signer:
         Raises ValidationError for the field `cursor`: reason `malformed` for what this key did
         not sign, `mismatch` for a cursor of another list, caller or parameters.
         """
-        payload = self._verified(cursor)
+        payload = _verified(self._key, cursor)
         if not hmac.compare_digest(payload[:_BINDING_BYTES], self._binding):
             raise refuse_mismatch()
-        try:
-            return msgspec.msgpack.decode(_state_in(payload), type=Place)
-        except msgspec.MsgspecError:
-            # Signed by a release that wrote its cursors differently.
-            raise _refused("is not one of this server", "malformed") from None
-
-    def _verified(self, cursor: str) -> bytes:
-        if len(cursor) == CURSOR_CHARACTERS and cursor.isascii():
-            try:
-                raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
-            except binascii.Error:
-                raw = b""
-            payload, mac = raw[:PAYLOAD_BYTES], raw[PAYLOAD_BYTES:]
-            if hmac.compare_digest(mac, self._mac(payload)):
-                return payload
-        raise _refused("was altered or is not one of this knowledge base", "malformed")
+        return _place_in(payload)
 
     def _mac(self, payload: bytes) -> bytes:
-        return hmac.digest(self._key, payload, "sha256")
+        return _mac(self._key, payload)
+
+
+def place_in(kb: KnowledgeBase, cursor: str) -> Place:
+    """The place in a cursor of any list of the knowledge base, which its list has yet to accept.
+
+    Raises ValidationError as `Signer.read` does for what its key did not sign.
+    """
+    return _place_in(_verified(kb.cursor_key, cursor))
 
 
 def stale(place: Place, head_revision: int) -> StaleCursorError:
@@ -111,6 +104,30 @@ def refuse_mismatch() -> ValidationError:
 def _binding(kb_id: UUID, operation: str, caller: Caller, shape: Shape) -> bytes:
     bound = [kb_id.bytes, operation, caller.principal, sorted(caller.held), shape]
     return sha256(msgspec.msgpack.encode(bound)).digest()[:_BINDING_BYTES]
+
+
+def _verified(key: bytes, cursor: str) -> bytes:
+    if len(cursor) == CURSOR_CHARACTERS and cursor.isascii():
+        try:
+            raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
+        except binascii.Error:
+            raw = b""
+        payload, mac = raw[:PAYLOAD_BYTES], raw[PAYLOAD_BYTES:]
+        if hmac.compare_digest(mac, _mac(key, payload)):
+            return payload
+    raise _refused("was altered or is not one of this knowledge base", "malformed")
+
+
+def _mac(key: bytes, payload: bytes) -> bytes:
+    return hmac.digest(key, payload, "sha256")
+
+
+def _place_in(payload: bytes) -> Place:
+    try:
+        return msgspec.msgpack.decode(_state_in(payload), type=Place)
+    except msgspec.MsgspecError:
+        # Signed by a release that wrote its cursors differently.
+        raise _refused("is not one of this server", "malformed") from None
 
 
 def _state_in(payload: bytes) -> bytes:

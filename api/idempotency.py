@@ -24,6 +24,11 @@ def claim_of(call: Call, value: Json) -> Claim | None:
     The request is its method, its path below the knowledge base, its query and its body, the
     expected versions left out.
     """
+    return claim_for(call, value, call.method, call.path_below_kb, call.scope["query_string"])
+
+
+def claim_for(call: Call, value: Json, method: str, path: str, query: bytes) -> Claim | None:
+    """The same for a request that came to another address than its own."""
     if raw_header(call.scope, HEADER) is None:
         return None
     key = text_header(call.scope, HEADER, IDEMPOTENCY_KEY_CODE_POINTS_MAX)
@@ -32,9 +37,7 @@ def claim_of(call: Call, value: Json) -> Claim | None:
     return Claim(
         principal=call.caller.principal,
         key=key,
-        request_sha256=request_hash(
-            call.method, call.path_below_kb, call.scope["query_string"], value
-        ),
+        request_sha256=request_hash(method, path, query, value),
     )
 
 

@@ -145,7 +145,7 @@ def _headers(operation: Operation) -> Iterator[Schema]:
 def _told_headers(operation: Operation) -> dict[str, tuple[str, int]]:
     return {
         **(_CLAIM_HEADERS if operation.takes_claim else {}),
-        **(_COMMIT_HEADERS if operation.rules is not None else {}),
+        **(_COMMIT_HEADERS if operation.commits else {}),
     }
 
 
@@ -163,7 +163,7 @@ def is_body_optional(operation: Operation) -> bool:
     """Whether the operation can be asked for without a body."""
     if operation.rules is not None:
         return operation.rules.is_body_optional
-    return operation.body in (None, NoBody)
+    return operation.is_tool or operation.body in (None, NoBody)
 
 
 def _types(operation: Operation) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def _answers(operation: Operation) -> dict[str, Schema]:
 def _told(operation: Operation) -> Schema:
     told = ["x-request-id"]
     is_read = operation.needs_key and operation.method == "GET"
-    if is_read or operation.rules is not None:
+    if is_read or operation.commits or operation.is_tool:
         told.append("KB-Revision")
     if is_read:
         told.append("ETag")

@@ -74,8 +74,9 @@ OF_WRITES: Errors = (*OF_CHANGES, *OF_CLAIMS)
 class Operation(Struct, frozen=True, kw_only=True):
     """A route. `answers` gives the shape of each status below 400, `errors` all above.
 
-    `body` is that of a write or a change, `rules` those of a write. `takes_claim`: it can be
-    sent again with an `Idempotency-Key`.
+    `body` is that of a write or a change, `rules` those of a write. `commits`: it may make a
+    commit, which records the `KB-` headers. `takes_claim`: it can be sent again with an
+    `Idempotency-Key`.
     """
 
     name: str
@@ -88,7 +89,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     answers: dict[int, type[Struct] | None]
     errors: Errors
     needs_key: bool = True
+    commits: bool = False
     takes_claim: bool = False
+    is_tool: bool = False
     is_stream: bool = False
     respond: Callable[[Server, HTTPScope, Receive], Awaitable[Answer | Stream]]
 
@@ -211,6 +214,7 @@ def writes(
             parameters=parameters,
             body=body,
             rules=rules,
+            commits=True,
             takes_claim=True,
             answers={200: answer, 201: answer} if creates else {200: answer},
             errors=(*OF_WRITES, *errors, *(conditional if rules.is_conditional else ())),

@@ -73,7 +73,13 @@ async def answer_write(call: Call, rules: WriteRules, make: Make) -> Answer:
     )
     if rules.admit is not None:
         rules.admit(call)
-    claim = claim_of(call, value)
+    return await answer_claimed(call, rules, make, raw, value, claim_of(call, value))
+
+
+async def answer_claimed(
+    call: Call, rules: WriteRules, make: Make, raw: bytes, value: Json, claim: Claim | None
+) -> Answer:
+    """The same for a body that was read, and the claim of its request."""
     if claim is None:
         return await _rendered(call, rules, await _run(call, rules, make, raw, value, None))
     running_key = (call.kb.kb_id, claim.principal, claim.key)

@@ -16,7 +16,8 @@
     ├── UnauthenticatedError               401  UNAUTHENTICATED
     ├── ForbiddenError                     403  the caller sees it, but may not do this
     │   ├── RoleTooWeakError               403  ROLE_TOO_WEAK
-    │   └── GrantMissingError              403  GRANT_MISSING
+    │   ├── GrantMissingError              403  GRANT_MISSING
+    │   └── RunScopesMissingError          403  RUN_SCOPES_MISSING
     ├── AbsentError                        404  missing, or hidden: the answer is the same
     │   ├── NotFoundError                  404  NOT_FOUND
     │   ├── ParentNotFoundError            404  PARENT_NOT_FOUND
@@ -175,6 +176,12 @@ class GrantMissingError(ForbiddenError):
     """The key lacks a grant (`admin` or `auditor`)."""
 
     code = "GRANT_MISSING"
+
+
+class RunScopesMissingError(ForbiddenError):
+    """A tool was called by a run that holds no scopes, so there is nothing it could reach."""
+
+    code = "RUN_SCOPES_MISSING"
 
 
 class AbsentError(KBStoreError):

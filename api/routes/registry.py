@@ -18,6 +18,7 @@ from api.routes import (
     pins,
     revisions,
     scopes,
+    tools,
     webhooks,
 )
 
@@ -41,6 +42,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *scopes.OPERATIONS,
     *configuration.OPERATIONS,
     *webhooks.OPERATIONS,
+    *tools.OPERATIONS,
     *health.OPERATIONS,
     read_contract,
 )

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from kbstore.access.addresses import Pattern
+from kbstore.limits import PINNED_PAGES_DEFAULT, PINNED_TOKENS_DEFAULT, READ_TOKENS_DEFAULT
 
 PinKind = Literal["page", "list"]
 
@@ -83,9 +84,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How the knowledge base behaves.
 
     With `require_expected_version` tools, too, must say which version of a page they change.
+    `read_tokens` is what one read of a tool shows of a body, `pinned_tokens` and `pinned_pages`
+    what the pinned context of a run may take.
     """
 
     require_expected_version: bool = False
+    read_tokens: int = READ_TOKENS_DEFAULT
+    pinned_tokens: int = PINNED_TOKENS_DEFAULT
+    pinned_pages: int = PINNED_PAGES_DEFAULT
 
 
 class Configuration(Struct, frozen=True, kw_only=True, cache_hash=True):
@@ -124,9 +130,16 @@ def dump_configuration(configuration: Configuration) -> str:
     Equal configurations give equal bytes, and `load_configuration` reads them back.
     """
     scopes = {scope.pattern.text: _scope_fields(scope) for scope in configuration.scopes}
+    given, default = configuration.settings, Settings()
     settings: dict[str, object] = {}
-    if configuration.settings.require_expected_version:
+    if given.require_expected_version:
         settings["requireExpectedVersion"] = True
+    numbers = (
+        ("readTokens", given.read_tokens, default.read_tokens),
+        ("pinnedTokens", given.pinned_tokens, default.pinned_tokens),
+        ("pinnedPages", given.pinned_pages, default.pinned_pages),
+    )
+    settings |= {key: value for key, value, usual in numbers if value != usual}
     document = {"scopes": scopes, "settings": settings}
     present = {name: table for name, table in document.items() if table}
     return msgspec.json.encode(present, order="deterministic").decode()

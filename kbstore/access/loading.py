@@ -28,6 +28,10 @@ from kbstore.limits import (
     CONFIGURATION_BYTES_MAX,
     NESTING_LEVELS_MAX,
     PIN_DEPTH_LEVELS_MAX,
+    PINNED_PAGES_MAX,
+    PINNED_TOKENS_MAX,
+    READ_TOKENS_MAX,
+    READ_TOKENS_MIN,
 )
 from kbstore.text.normalise import clean_body, clean_description, clean_key, clean_name, fold_key
 
@@ -101,9 +105,19 @@ def _refuse_constant(name: str) -> object:
 
 
 def _read_settings(node: Node) -> Settings:
-    fields = node.fields("requireExpectedVersion")
+    fields = node.fields("requireExpectedVersion", "readTokens", "pinnedTokens", "pinnedPages")
+    default = Settings()
+
+    def number(name: str, minimum: int, maximum: int, usual: int) -> int:
+        return fields[name].integer(minimum, maximum) if name in fields else usual
+
     required = fields.get("requireExpectedVersion")
-    return Settings(require_expected_version=required is not None and required.boolean())
+    return Settings(
+        require_expected_version=required is not None and required.boolean(),
+        read_tokens=number("readTokens", READ_TOKENS_MIN, READ_TOKENS_MAX, default.read_tokens),
+        pinned_tokens=number("pinnedTokens", 1, PINNED_TOKENS_MAX, default.pinned_tokens),
+        pinned_pages=number("pinnedPages", 1, PINNED_PAGES_MAX, default.pinned_pages),
+    )
 
 
 def _read_scopes(node: Node) -> tuple[ScopeDeclaration, ...]:

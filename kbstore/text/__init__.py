@@ -8,7 +8,7 @@ below may be imported from here; the package itself imports only `kbstore.errors
 `kbstore.limits`.
 """
 
-from kbstore.text.analysis import Analysis, analyse
+from kbstore.text.analysis import Analysis, analyse, outline_of
 from kbstore.text.diff import merge_lines, unified_diff
 from kbstore.text.fold import fold
 from kbstore.text.frontmatter import FrontMatter, split_front_matter
@@ -57,6 +57,7 @@ __all__ = [
     "fold",
     "fold_key",
     "merge_lines",
+    "outline_of",
     "replace_range",
     "split_front_matter",
     "split_lines",

@@ -45,6 +45,14 @@ def analyse(body: str) -> Analysis:
     )
 
 
+def outline_of(body: str) -> tuple[Heading, ...]:
+    """The outline alone, as `analyse` has it, for a third of the time."""
+    lines = split_lines(body)
+    above = split_front_matter(body).end_line
+    blocks = parse_blocks("\n".join(lines[above:]) if above else body, above)
+    return build_outline(lines, blocks.headings)
+
+
 def _title(front_matter: FrontMatter, outline: tuple[Heading, ...]) -> str | None:
     given = (front_matter.values or {}).get("title")
     if isinstance(given, str) and given.strip():

@@ -30,6 +30,7 @@ UNBOUND_LOOKED_AT_MAX = 10_000
 """How many unbound links that could name a page are resolved for one list."""
 
 LinkKey = tuple[UUID, int]
+_ORDINAL_MAX = 2**31 - 1
 _FIRST: LinkKey = (UUID(int=0), -1)
 
 _L = links.c
@@ -92,6 +93,9 @@ _MAY_REACH_IT = or_(
     _L.kind == "wiki", V.scope == bindparam("scope"), _L.target_fold == bindparam("own_id")
 )
 _UNBOUND = Statement(_links(and_(_MAY_NAME_IT, _MAY_REACH_IT)))
+_IN_NOTE_ELSEWHERE = and_(_L.source_note.is_not(None), _L.source_page != bindparam("page_id"))
+_BOUND_NOTES = Statement(_links(and_(_LEADS_TO_IT, _IN_NOTE_ELSEWHERE)))
+_UNBOUND_NOTES = Statement(_links(and_(_MAY_NAME_IT, _MAY_REACH_IT, _IN_NOTE_ELSEWHERE)))
 _UNBOUND_STAMPS = _stamps(_MAY_NAME_IT)
 
 
@@ -114,17 +118,38 @@ def backlinks(
     """
     page = standing(snapshot, page_id)
     start = after or _FIRST
-    found = _bound(snapshot, page_id, start, limit + 1)
-    found += _unbound(snapshot, page, start)
+    found = _bound(snapshot, _BOUND, page_id, start, limit + 1)
+    found += _unbound(snapshot, _UNBOUND, page, start)
     found.sort(key=lambda link: link.key)
     views = tuple(_view(snapshot, link) for link in found[:limit])
     return Slice(items=views, after=found[limit - 1].key if len(found) > limit else None)
 
 
-def _bound(snapshot: Snapshot, page_id: UUID, start: LinkKey, limit: int) -> list[_Link]:
-    values: Parameters = {"target_page": page_id.bytes}
+def mentioning_notes(
+    snapshot: Snapshot, page: Standing, after: UUID | None, limit: int
+) -> Slice[UUID, UUID]:
+    """The readable notes on other pages that have a link to this one, oldest first."""
+    start = _FIRST if after is None else (after, _ORDINAL_MAX)
+    found = {link.key[0] for link in _unbound(snapshot, _UNBOUND_NOTES, page, start)}
+    bound: set[UUID] = set()
+    while len(bound) <= limit:
+        # A note may have several links to the page: what comes after it is asked for again.
+        part = _bound(snapshot, _BOUND_NOTES, page.page_id, start, limit + 1)
+        bound.update(link.key[0] for link in part)
+        if len(part) <= limit:
+            break
+        start = (part[-1].key[0], _ORDINAL_MAX)
+    notes = sorted(found | bound)
+    more = len(notes) > limit
+    return Slice(items=tuple(notes[:limit]), after=notes[limit - 1] if more else None)
+
+
+def _bound(
+    snapshot: Snapshot, statement: Statement, page_id: UUID, start: LinkKey, limit: int
+) -> list[_Link]:
+    values: Parameters = {"target_page": page_id.bytes, "page_id": page_id.bytes}
     rows = snapshot.all(
-        _BOUND,
+        statement,
         **values,
         **_from(start, limit),
         **snapshot.filters,
@@ -133,7 +158,9 @@ def _bound(snapshot: Snapshot, page_id: UUID, start: LinkKey, limit: int) -> lis
     return [_link(row) for row in rows]
 
 
-def _unbound(snapshot: Snapshot, page: Standing, start: LinkKey) -> list[_Link]:
+def _unbound(
+    snapshot: Snapshot, statement: Statement, page: Standing, start: LinkKey
+) -> list[_Link]:
     name, _ = labels(snapshot, page)
     ref = place_of(snapshot, page).ref
     key = key_of(page)
@@ -143,12 +170,13 @@ def _unbound(snapshot: Snapshot, page: Standing, start: LinkKey) -> list[_Link]:
         "ends": [FOLDER if key is None else fold_last_key(key), FOLDER, own_id],
     }
     rows = snapshot.all(
-        _UNBOUND,
+        statement,
         **values,
         **_from(start, UNBOUND_LOOKED_AT_MAX),
         **snapshot.filters,
         scope=page.scope,
         own_id=own_id,
+        page_id=page.page_id.bytes,
         stamps=readable_stamps(snapshot, snapshot.all(_UNBOUND_STAMPS, **values)),
     )
     resolved: dict[str, UUID | None] = {}

@@ -1,0 +1,1 @@
+"""The knowledge tools: shared pages, notes and pins as agents use them (reference 2)."""
