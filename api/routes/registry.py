@@ -9,6 +9,7 @@ from api.operations import Operation, opens
 from api.routes import (
     commits,
     configuration,
+    context,
     feeds,
     following,
     health,
@@ -42,6 +43,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *scopes.OPERATIONS,
     *configuration.OPERATIONS,
     *webhooks.OPERATIONS,
+    *context.OPERATIONS,
     *tools.OPERATIONS,
     *health.OPERATIONS,
     read_contract,

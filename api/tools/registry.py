@@ -1,10 +1,11 @@
 """Every tool there is, in the order they are listed, and how a model uses each group."""
 
+from api.tools.knowledge.activity import knowledge_activity
 from api.tools.knowledge.listing import knowledge_list
 from api.tools.knowledge.reading import knowledge_read
 from api.tools.tool import Group, Tool
 
-TOOLS: tuple[Tool, ...] = (knowledge_list, knowledge_read)
+TOOLS: tuple[Tool, ...] = (knowledge_list, knowledge_read, knowledge_activity)
 
 TOOLS_BY_NAME = {tool.name: tool for tool in TOOLS}
 

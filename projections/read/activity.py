@@ -75,16 +75,25 @@ _Readable = tuple[_Commit, list[EventRow]]
 
 def events(
     snapshot: Snapshot,
-    after: int,
+    after: int | None,
     limit: int,
     *,
     type: str | None = None,
     page_id: UUID | None = None,
     actor: str | None = None,
+    newest_first: bool = False,
 ) -> Slice[EventView, int]:
     """The readable events from the one after position `after` on, at most `limit`, perhaps of
-    one type, page or actor."""
-    stretch = stretch_of_events(snapshot, after, limit, topic=type, page_id=page_id, actor=actor)
+    one type, page or actor. `newest_first` goes the other way, from the newest by default."""
+    stretch = stretch_of_events(
+        snapshot,
+        after,
+        limit,
+        topic=type,
+        page_id=page_id,
+        actor=actor,
+        newest_first=newest_first,
+    )
     views = tuple(event_view(snapshot, row) for row in stretch.rows)
     return Slice(items=views, after=stretch.after)
 

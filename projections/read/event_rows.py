@@ -187,9 +187,10 @@ class _Feed:
 
 
 _FEEDS = {
-    (page, actor): _Feed(_scan(page=page, actor=actor))
+    (page, actor, newest): _Feed(_scan(page=page, actor=actor, newest_first=newest), newest)
     for page in (False, True)
     for actor in (False, True)
+    for newest in (False, True)
 }
 _HISTORY = _Feed(_scan(page=True, history=True))
 _HISTORY_NEWEST_FIRST = _Feed(_scan(page=True, history=True, newest_first=True), newest_first=True)
@@ -204,18 +205,21 @@ _BETWEEN = _Feed(
 
 def stretch_of_events(
     snapshot: Snapshot,
-    after: int,
+    after: int | None,
     limit: int,
     *,
     topic: str | None = None,
     page_id: UUID | None = None,
     actor: str | None = None,
+    newest_first: bool = False,
 ) -> Stretch:
-    """The readable events from the one after position `after` on, oldest first."""
+    """The readable events from the one after position `after` on, in either direction."""
+    if after is None:
+        after = snapshot.head.position + 1 if newest_first else 0
     if any("\0" in given for given in (topic, actor) if given is not None):
         # No event holds one, and PostgreSQL takes no such question.
         return Stretch((), None)
-    feed = _FEEDS[page_id is not None, actor is not None]
+    feed = _FEEDS[page_id is not None, actor is not None, newest_first]
     values: Parameters = {"after": after}
     if page_id is not None:
         values["page_id"] = page_id.bytes

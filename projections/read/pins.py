@@ -4,6 +4,7 @@ A pin shows where its page shows and he may read or holds one scope of its audie
 changed of the rest does not show, neither as an update nor as who made it.
 """
 
+from collections.abc import Callable
 from typing import cast
 from uuid import UUID
 
@@ -77,6 +78,24 @@ _FOR_SCOPES = Statement(
 )
 
 
+_DELIVERED = Statement(
+    select(*_COLUMNS)
+    .where(
+        of_kb(pins),
+        at_revision(pins),
+        pins.c.pin_id.in_(
+            select(pin_audiences.c.pin_id).where(
+                of_kb(pin_audiences),
+                pin_audiences.c.scope.in_(bindparam("audience", expanding=True)),
+                at_revision(pin_audiences),
+            )
+        ),
+    )
+    .order_by(pins.c.created_at, pins.c.pin_id)
+    .limit(bindparam("limit"))
+)
+
+
 class KnownPin(Struct, frozen=True):
     """The page a pin is on, and of its audience what the caller knows of."""
 
@@ -126,6 +145,23 @@ def pins_for(
             found.append((_view(snapshot, page, pin), page))
     last = UUID(bytes=cast(bytes, rows[limit - 1][0])) if len(rows) > limit else None
     return Slice(items=tuple(found), after=last)
+
+
+def pins_delivered(
+    snapshot: Snapshot, held: frozenset[str], pins_max: int
+) -> tuple[tuple[PinView, PageRow], ...]:
+    """The pins that deliver to whoever holds these scopes, each with its page, by the time from
+    which on they are known to the reader. Of more than `pins_max` the oldest are looked at."""
+    known = [scope for scope in held if snapshot.access.knows_audience(scope)]
+    found: list[tuple[int, bytes, PinView, PageRow]] = []
+    for row in snapshot.all(_DELIVERED, audience=known, limit=pins_max):
+        pin = _pin(snapshot, row)
+        page = readable_row(snapshot, pin.page_id)
+        if page is not None:
+            since = _oldest(snapshot, pin, lambda older: bool(older.audience))
+            found.append((since.from_revision, pin.pin_id, _view(snapshot, page, pin), page))
+    found.sort(key=lambda each: each[:2])
+    return tuple((view, page) for _, _, view, page in found)
 
 
 def configured_pins(snapshot: Snapshot, scope: str) -> tuple[tuple[PinView, Standing], ...]:
@@ -200,13 +236,21 @@ def _view(snapshot: Snapshot, page: Standing, pin: _Pin) -> PinView:
 
 def _since_it_looks_so(snapshot: Snapshot, pin: _Pin) -> _Pin:
     """The oldest row from which on the pin looked to this reader as it does."""
+    return _oldest(
+        snapshot,
+        pin,
+        lambda older: older.audience == pin.audience and older.depth == pin.depth,
+    )
+
+
+def _oldest(snapshot: Snapshot, pin: _Pin, goes_on: Callable[[_Pin], bool]) -> _Pin:
+    """The oldest of the rows without a gap before this one for all of which that holds."""
     oldest = pin
     while True:
         rows = snapshot.all(_BEFORE, pin_id=pin.pin_id, before=oldest.from_revision)
         for row in rows:
             older = _pin(snapshot, row)
-            same = older.audience == pin.audience and older.depth == pin.depth
-            if not same or older.to_revision != oldest.from_revision:
+            if older.to_revision != oldest.from_revision or not goes_on(older):
                 return oldest
             oldest = older
         if len(rows) < _CHANGES_READ_MAX:

@@ -28,7 +28,7 @@ NEEDS_BODY = [
     for operation in ENDING
     if operation.body is not None and not is_body_optional(operation)
 ]
-COMMITS = [operation.name for operation in ENDING if operation.rules is not None]
+COMMITS = [operation.name for operation in ENDING if operation.commits]
 CONDITIONAL = [
     operation.name
     for operation in ENDING
@@ -150,6 +150,10 @@ def _note(name: str, body: Json = None) -> _Make:
     return lambda stock: Request(name=name, path={"noteId": stock.note}, body=body)
 
 
+def _tool(name: str, arguments: Json) -> _Make:
+    return lambda stock: Request(name=name, body=arguments)
+
+
 def _webhook(name: str, **query: str) -> _Make:
     return lambda stock: Request(name=name, path={"webhookId": stock.webhook}, query=query)
 
@@ -228,6 +232,34 @@ _GOOD: dict[str, _Make] = {
     "listDeadLetters": _webhook("listDeadLetters", limit="1"),
     "redeliver": lambda stock: Request(
         name="redeliver", path={"webhookId": stock.webhook, "position": "1"}
+    ),
+    "readContext": _plain("readContext"),
+    "listTools": _plain("listTools"),
+    "knowledge_list": _tool("knowledge_list", {"from": SCOPE, "depth": 2, "limit": 1}),
+    "knowledge_search": _tool(
+        "knowledge_search", {"query": "guide steps", "scope": [SCOPE], "limit": 1}
+    ),
+    "knowledge_read": _tool(
+        "knowledge_read", {"page": f"{SCOPE}#guide", "match": ["guide"], "from": {"line": 1}}
+    ),
+    "knowledge_activity": _tool("knowledge_activity", {"order": "oldest", "since": 1, "limit": 1}),
+    "knowledge_page": _tool(
+        "knowledge_page",
+        {
+            "op": "write",
+            "page": f"{SCOPE}#guide/steps/details",
+            "body": "Zwei\n",
+            "range": {"start": {"line": 2}, "end": {"line": 2}},
+            "expectedVersion": 1,
+        },
+    ),
+    "knowledge_note": _tool(
+        "knowledge_note",
+        {"op": "add", "page": f"{SCOPE}#guide", "text": "A fact", "scope": [SCOPE]},
+    ),
+    "knowledge_pin": _tool(
+        "knowledge_pin",
+        {"op": "pin", "page": f"{SCOPE}#guide", "audience": [SCOPE], "kind": "list", "depth": 2},
     ),
     "readLiveness": _plain("readLiveness"),
     "readReadiness": _plain("readReadiness"),

@@ -6,7 +6,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from kbstore.errors import NotFoundError, ValidationError
 from kbstore.limits import OUTLINE_TOKENS_MAX
-from kbstore.text import Heading, LineRange, Position, estimate_tokens, fold, split_lines
+from kbstore.text import (
+    Heading,
+    LineRange,
+    Position,
+    clean_text,
+    estimate_tokens,
+    fold,
+    split_lines,
+)
 from kbstore.text.finding import find_lines
 from kbstore.text.glance import glance
 from kbstore.text.windows import Window, fits, window
@@ -138,7 +146,8 @@ class Text:
         return BodyPart(line_count=len(self.lines), outline=entries, more=more)
 
     def match(self, terms: Sequence[str], context: int, start: Position | None) -> BodyPart:
-        """The lines that hold a term."""
+        """The lines that hold a term; what no body can hold is refused."""
+        terms = [clean_text(term, "match") for term in terms]
         if start is not None:
             self._check_spot(start)
         found = find_lines(self.lines, terms, context, start or Position(1), self.cap)
