@@ -3,29 +3,49 @@
 import time
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Table, bindparam, delete, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    Table,
+    bindparam,
+    delete,
+    literal_column,
+    select,
+    tuple_,
+)
 
 from kbstore.store.connection import Connection
 from kbstore.store.statements import Statement, Value
 from projections.checksum import TABLES
 from projections.pace import Pace
 
-_ROWS_FIRST = 100
-_ROWS_MAX = 5_000
+_ROWS = 100
+"""How many rows one statement deletes."""
 
 
-def _delete_beside(table: Table, *, older: bool) -> Statement:
+def _delete_beside(table: Table, rows: int, *, older: bool) -> Statement:
     """Deletes some rows of the generations before, or after, the parameter `keep`."""
     keep = bindparam("keep", type_=BigInteger)
     beside = table.c.generation < keep if older else table.c.generation > keep
     key = list(table.primary_key.columns)
-    some = select(*key).where(table.c.kb_id == bindparam("kb"), beside).limit(bindparam("rows"))
+    # In the order of the key, and so many as the statement itself says: otherwise PostgreSQL
+    # expects a tenth of the table, and reads all of it.
+    some = (
+        select(*key)
+        .where(table.c.kb_id == bindparam("kb"), beside)
+        .order_by(*key)
+        .limit(literal_column(str(rows)))
+    )
     return Statement(delete(table).where(tuple_(*key).in_(some)))
 
 
-_DELETES = [
-    (_delete_beside(table, older=True), _delete_beside(table, older=False)) for table in TABLES
-]
+def _deletes(rows: int) -> list[tuple[Statement, Statement]]:
+    return [
+        (_delete_beside(table, rows, older=True), _delete_beside(table, rows, older=False))
+        for table in TABLES
+    ]
+
+
+_DELETES = _deletes(_ROWS)
 
 
 def delete_other_generations(
@@ -44,14 +64,12 @@ def delete_other_generations(
 def _delete(
     connection: Connection, statement: Statement, kb_id: UUID, keep: int, pace: Pace
 ) -> None:
-    rows = _ROWS_FIRST
-    while True:
+    values: dict[str, Value] = {"kb": kb_id.bytes, "keep": keep}
+    deleted = _ROWS
+    while deleted == _ROWS:
         with connection.writing():
-            started = time.perf_counter()
-            values: dict[str, Value] = {"kb": kb_id.bytes, "keep": keep, "rows": rows}
+            ends = time.perf_counter() + pace.transaction_seconds
             deleted = connection.count(statement, values)
-        if deleted < rows:
-            return
-        taken = time.perf_counter() - started
-        rows = max(1, min(_ROWS_MAX, int(rows * min(2, pace.transaction_seconds / taken))))
+            while deleted == _ROWS and time.perf_counter() < ends:
+                deleted = connection.count(statement, values)
         pace.pause()
