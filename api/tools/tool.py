@@ -45,6 +45,9 @@ class ReadArguments(Arguments, frozen=True, kw_only=True):
     def at(self) -> AtRevision:
         return AtRevision(revision=self.revision, as_of=self.as_of, min_revision=self.min_revision)
 
+    def check(self) -> None:
+        """Raises ValidationError for arguments that exclude each other."""
+
     @property
     def resumed(self) -> str | None:
         """The cursor by which a list goes on, and its revision with it; None for a new one."""
@@ -134,6 +137,7 @@ def reads(
             require_run_scopes(call)
             given = arguments.of(value)
             assert isinstance(given, ReadArguments)
+            given.check()
             moment = await moment_of(call, given.at)
             if given.resumed is not None and moment == Moment():
                 place = place_in(call.kb, given.resumed)

@@ -133,6 +133,27 @@ class KnowledgeReadArguments(ReadArguments, frozen=True, kw_only=True):
         ),
     ] = None
 
+    def check(self) -> None:
+        options = self.body_options
+        of_notes = self.reads_notes or self.reads_mentions
+        if of_notes and (options or self.from_ is not None):
+            raise ValidationError(
+                "knowledge_read: read notes or mentionedIn on their own, without outline, "
+                "section, match or from.",
+                field="notes" if self.reads_notes else "mentionedIn",
+                reason="exclusive",
+            )
+        if len(options) > 1:
+            raise ValidationError(
+                "knowledge_read: pass at most one of outline, section and match.",
+                field=options[1],
+                reason="exclusive",
+            )
+        if self.page is None and (of_notes or options or self.from_ is not None):
+            raise ValidationError(
+                "knowledge_read: name the page to read a part of.", field="page", reason="missing"
+            )
+
     @property
     def resumed(self) -> str | None:
         return self.cursor or self.mentioned_in_cursor
@@ -206,7 +227,6 @@ class KnowledgeReadResult(Result, frozen=True, kw_only=True):
     errors=(NotFoundError, AmbiguousReferenceError, StaleCursorError),
 )
 def knowledge_read(reading: Reading, given: KnowledgeReadArguments) -> KnowledgeReadResult:
-    _check(given)
     if given.page is None:
         return _held_scopes(reading)
     page = page_to_read(reading.snapshot, given.page)
@@ -216,29 +236,6 @@ def knowledge_read(reading: Reading, given: KnowledgeReadArguments) -> Knowledge
     if given.body_options or given.from_ is not None:
         return _answer(reading, page, _part(body, given))
     return _whole(reading, page, body.whole(), given.limit)
-
-
-def _check(given: KnowledgeReadArguments) -> None:
-    """Refuses options that exclude each other."""
-    options = given.body_options
-    of_notes = given.reads_notes or given.reads_mentions
-    if of_notes and (options or given.from_ is not None):
-        raise ValidationError(
-            "knowledge_read: read notes or mentionedIn on their own, without outline, section, "
-            "match or from.",
-            field="notes" if given.reads_notes else "mentionedIn",
-            reason="exclusive",
-        )
-    if len(options) > 1:
-        raise ValidationError(
-            "knowledge_read: pass at most one of outline, section and match.",
-            field=options[1],
-            reason="exclusive",
-        )
-    if given.page is None and (of_notes or options or given.from_ is not None):
-        raise ValidationError(
-            "knowledge_read: name the page to read a part of.", field="page", reason="missing"
-        )
 
 
 def _part(body: Text, given: KnowledgeReadArguments) -> BodyPart:
