@@ -225,14 +225,25 @@ def loaded(document: Document) -> Configuration:
 held_scopes = st.frozensets(st.sampled_from(ADDRESSES), max_size=4)
 
 
+def check_every_role(document: Document, held: frozenset[str]) -> None:
+    configuration = loaded(document)
+    for address in [*ADDRESSES, "v:a", "t:a:b:a", "t:a/e"]:
+        assert role_of(configuration, held, address) == slow_role(document, held, address)
+
+
 @settings(max_examples=300)
 @given(documents(), held_scopes)
 def test_every_role_is_what_trying_all_rules_gives(
     document: Document, held: frozenset[str]
 ) -> None:
-    configuration = loaded(document)
-    for address in [*ADDRESSES, "v:a", "t:a:b:a", "t:a/e"]:
-        assert role_of(configuration, held, address) == slow_role(document, held, address)
+    check_every_role(document, held)
+
+
+@pytest.mark.soak
+@settings(max_examples=5_000)
+@given(documents(), held_scopes)
+def test_every_role_on_five_thousand_graphs(document: Document, held: frozenset[str]) -> None:
+    check_every_role(document, held)
 
 
 @settings(max_examples=100)
