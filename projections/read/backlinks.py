@@ -27,7 +27,8 @@ from projections.tables import links, note_stamps, page_versions
 from projections.views import BacklinkView
 
 UNBOUND_LOOKED_AT_MAX = 10_000
-"""How many unbound links that could name a page are resolved for one list."""
+"""How many unbound links that could name a page are resolved for one part of a list: more than
+one text has."""
 
 LinkKey = tuple[UUID, int]
 _ORDINAL_MAX = 2**31 - 1
@@ -113,35 +114,49 @@ def backlinks(
 ) -> Slice[BacklinkView, LinkKey]:
     """The readable links to a page, from the one after `after` on, at most `limit`.
 
-    A key is the id of the page or note the link stands in and the link's number there. Raises
-    NotFoundError as `standing` does.
+    A key is the id of the page or note the link stands in and the link's number there. Of very
+    many unbound links that could name the page a call looks at some, so it may give fewer and
+    still go on. Raises NotFoundError as `standing` does.
     """
     page = standing(snapshot, page_id)
     start = after or _FIRST
-    found = _bound(snapshot, _BOUND, page_id, start, limit + 1)
-    found += _unbound(snapshot, _UNBOUND, page, start)
-    found.sort(key=lambda link: link.key)
-    views = tuple(_view(snapshot, link) for link in found[:limit])
-    return Slice(items=views, after=found[limit - 1].key if len(found) > limit else None)
+    unbound, reached = _unbound(snapshot, _UNBOUND, page, start)
+    found = _within(unbound + _bound(snapshot, _BOUND, page_id, start, limit + 1), reached)
+    if len(found) > limit:
+        found, reached = found[:limit], found[limit - 1].key
+    return Slice(items=tuple(_view(snapshot, link) for link in found), after=reached)
 
 
 def mentioning_notes(
     snapshot: Snapshot, page: Standing, after: UUID | None, limit: int
 ) -> Slice[UUID, UUID]:
-    """The readable notes on other pages that have a link to this one, oldest first."""
+    """The readable notes on other pages that have a link to this one, oldest first; like
+    `backlinks` it may give fewer and still go on."""
     start = _FIRST if after is None else (after, _ORDINAL_MAX)
-    found = {link.key[0] for link in _unbound(snapshot, _UNBOUND_NOTES, page, start)}
-    bound: set[UUID] = set()
-    while len(bound) <= limit:
+    unbound, reached = _unbound(snapshot, _UNBOUND_NOTES, page, start)
+    bound: list[_Link] = []
+    while len({link.key[0] for link in bound}) <= limit:
         # A note may have several links to the page: what comes after it is asked for again.
         part = _bound(snapshot, _BOUND_NOTES, page.page_id, start, limit + 1)
-        bound.update(link.key[0] for link in part)
+        bound += part
         if len(part) <= limit:
             break
         start = (part[-1].key[0], _ORDINAL_MAX)
-    notes = sorted(found | bound)
-    more = len(notes) > limit
-    return Slice(items=tuple(notes[:limit]), after=notes[limit - 1] if more else None)
+    end = None
+    if reached is not None:
+        # The note that was reached may have links that were not looked at: it comes next.
+        end = UUID(int=reached[0].int - 1)
+        reached = end, _ORDINAL_MAX
+    notes = list(dict.fromkeys(link.key[0] for link in _within(unbound + bound, reached)))
+    if len(notes) > limit:
+        notes, end = notes[:limit], notes[limit - 1]
+    return Slice(items=tuple(notes), after=end)
+
+
+def _within(found: list[_Link], reached: LinkKey | None) -> list[_Link]:
+    """The links in their order, as far as all kinds of them were looked at."""
+    found.sort(key=lambda link: link.key)
+    return [link for link in found if reached is None or link.key <= reached]
 
 
 def _bound(
@@ -160,7 +175,9 @@ def _bound(
 
 def _unbound(
     snapshot: Snapshot, statement: Statement, page: Standing, start: LinkKey
-) -> list[_Link]:
+) -> tuple[list[_Link], LinkKey | None]:
+    """The unbound links that lead to a page, of the first that could; and the last of those
+    looked at, None where those were all."""
     name, _ = labels(snapshot, page)
     ref = place_of(snapshot, page).ref
     key = key_of(page)
@@ -192,7 +209,8 @@ def _unbound(
             leads_to = resolve_link(snapshot, link.source, link.kind, link.target)
         if leads_to == page.page_id:
             found.append(link)
-    return found
+    is_whole = len(rows) < UNBOUND_LOOKED_AT_MAX
+    return found, None if is_whole else _link(rows[-1]).key
 
 
 def _from(start: LinkKey, limit: int) -> Parameters:

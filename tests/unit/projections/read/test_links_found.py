@@ -9,8 +9,10 @@ import pytest
 
 from kbstore.access import Caller
 from kbstore.errors import KBStoreError
+from projections.read import backlinks
 from projections.read.declared import declared_by_id
 from projections.read.links import resolve_link
+from projections.read.refs import standing
 from projections.read.rows import readable_row
 from projections.snapshot import Snapshot
 from tests.backends import query
@@ -104,8 +106,12 @@ def is_known_by_id(snapshot: Snapshot, page: UUID) -> bool:
     return bool(readable_row(snapshot, page) or declared_by_id(snapshot, page))
 
 
+@pytest.mark.parametrize("looked_at", [backlinks.UNBOUND_LOOKED_AT_MAX, 3])
 @pytest.mark.parametrize("seed", range(6))
-def test_links_that_resolve_are_found_as_backlinks(world: World, seed: int) -> None:
+def test_links_that_resolve_are_found_as_backlinks(
+    world: World, monkeypatch: pytest.MonkeyPatch, seed: int, looked_at: int
+) -> None:
+    monkeypatch.setattr(backlinks, "UNBOUND_LOOKED_AT_MAX", looked_at)
     grow(world, random.Random(seed))
     links = unbound(world)
     total = 0
@@ -117,3 +123,29 @@ def test_links_that_resolve_are_found_as_backlinks(world: World, seed: int) -> N
                 assert wanted <= found, wanted - found
                 total += len(wanted)
     assert total > 3
+
+
+@pytest.mark.parametrize("looked_at", [backlinks.UNBOUND_LOOKED_AT_MAX, 4])
+def test_notes_that_mention_a_page_are_found_once_in_order(
+    world: World, monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr(backlinks, "UNBOUND_LOOKED_AT_MAX", looked_at)
+    other = world.create("Other", key="other")
+    text = "[[Late]] [[Late]] [x](late.md)"
+    expected = [world.note(other, f"{number} {text}", ORG) for number in range(4)]
+    world.note(other, "nothing of it", ORG)
+    page = world.create("Late", key="late")
+    expected += [world.note(other, f"{number} {text}", ORG) for number in range(4)]
+    world.note(page, text, ORG)
+    with world.reading() as snapshot:
+        here = standing(snapshot, page)
+        for limit in (1, 2, 3, 50):
+            found: list[UUID] = []
+            after: UUID | None = None
+            while True:
+                part = backlinks.mentioning_notes(snapshot, here, after, limit)
+                found += part.items
+                after = part.after
+                if after is None:
+                    break
+            assert found == expected
