@@ -42,6 +42,7 @@
     ├── UnavailableError                   503  try again
     │   ├── OverloadedError                503  OVERLOADED
     │   ├── ProjectionBehindError          503  PROJECTION_BEHIND
+    │   ├── SearchTimeoutError             503  SEARCH_TIMEOUT
     │   └── DatabaseUnavailableError       503  DATABASE_UNAVAILABLE
     ├── InternalError                      500  INTERNAL_ERROR
     └── StoreError                              STORE_ERROR
@@ -302,6 +303,10 @@ class OverloadedError(UnavailableError):
 
 class ProjectionBehindError(UnavailableError):
     code = "PROJECTION_BEHIND"
+
+
+class SearchTimeoutError(UnavailableError):
+    code = "SEARCH_TIMEOUT"
 
 
 class DatabaseUnavailableError(UnavailableError):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kbstore.domain.events import BodyRef, TextRef
 from kbstore.ids import IdSource
+from kbstore.text.terms import Terms
 
 COMPRESS_BYTES_MIN = 512
 COMPRESS_SAVING_MIN = 0.10
@@ -25,7 +26,8 @@ class PreparedText(Struct, frozen=True):
     """A text ready to be written: `data` is UTF-8, deflated (zlib level 1) when `deflated`.
 
     `links` are the links in it and `targets` the same as a text of its own (None without
-    any), so that a link's words can be erased like every other text.
+    any), so that a link's words can be erased like every other text. `terms` are those of a text
+    that was counted already.
     """
 
     value: str
@@ -35,6 +37,7 @@ class PreparedText(Struct, frozen=True):
     deflated: bool
     links: tuple[LinkTarget, ...] = ()
     targets: "PreparedText | None" = None
+    terms: Terms | None = None
 
 
 class PreparedBody(Struct, frozen=True):
@@ -49,14 +52,16 @@ class PreparedBody(Struct, frozen=True):
         return BodyRef(self.text.ref, self.lines, self.tokens)
 
 
-def prepare_text(value: str, ids: IdSource, links: tuple[LinkTarget, ...] = ()) -> PreparedText:
+def prepare_text(
+    value: str, ids: IdSource, links: tuple[LinkTarget, ...] = (), terms: Terms | None = None
+) -> PreparedText:
     """Hashes and, where it pays, compresses a text. Pure but for its id and its salt."""
     raw = value.encode()
     salt = ids.new_salt()
     ref = TextRef(ids.new_id(), text_hash(salt, raw))
     data, deflated = deflate(raw)
     targets = prepare_text(encode_targets(links), ids) if links else None
-    return PreparedText(value, ref, salt, data, deflated, links, targets)
+    return PreparedText(value, ref, salt, data, deflated, links, targets, terms)
 
 
 def deflate(raw: bytes) -> tuple[bytes, bool]:

@@ -22,6 +22,7 @@ from kbstore.domain.state import NoteState, evolve_note
 from kbstore.store.statements import Row, Statement
 from projections.apply_activity import record, record_on_page, scope_of_page
 from projections.apply_links import LinkSource, add_links, end_links
+from projections.apply_terms import add_note_terms
 from projections.intervals import began_now, end_rows, is_current, of_kb, open_row
 from projections.rows import (
     NEWEST_NOTE_COLUMNS,
@@ -71,7 +72,7 @@ _STAMPS = ScopeSet(note_stamps, "note_id")
 
 
 def apply_note_event(step: Step, event: NoteEvent) -> None:
-    """Rows of `notes`, `note_heads`, `note_stamps`, `links` and `activity`."""
+    """Rows of `notes`, `note_heads`, `note_stamps`, `links`, `search_documents` and `activity`."""
     match event:
         case NoteAdded():
             _add(step, event)
@@ -105,6 +106,7 @@ def _add(step: Step, event: NoteAdded) -> None:
     head = {"note_id": note.note_id.bytes, "page_id": note.page_id.bytes}
     step.run(_ADD_HEAD, {**head, "removed_at": None})
     _STAMPS.change(step, note.note_id, (), note.stamps)
+    add_note_terms(step, note, step.committed_at, is_new=True)
     add_links(step, LinkSource(note.page_id, note.note_id), note.links)
     record_on_page(step, event, note.page_id, note_id=note.note_id)
 
@@ -129,6 +131,7 @@ def _change(step: Step, event: NoteRestamped | NoteMoved) -> None:
             "updated_by": step.actor,
         },
     )
+    add_note_terms(step, after, created_at)
     if isinstance(event, NoteMoved):
         step.run(_MOVE_HEAD, {**note_id, "to_page": after.page_id.bytes})
         end_links(step, LinkSource(before.page_id, before.note_id))
@@ -155,6 +158,7 @@ def _remove(step: Step, event: NoteRemoved) -> None:
     step.run(_END, {**note_id, "began": row[-4]})
     step.run(_REMOVE_HEAD, note_id)
     _STAMPS.change(step, after.note_id, after.stamps, ())
+    add_note_terms(step, after, row[-3])
     end_links(step, LinkSource(after.page_id, after.note_id))
     record_on_page(step, event, after.page_id, note_id=after.note_id)
 

@@ -27,6 +27,7 @@ from projections.apply_links import (
 )
 from projections.apply_notes import links_of_notes
 from projections.apply_subtree import move_below
+from projections.apply_terms import add_page_terms
 from projections.apply_versions import (
     change_version,
     current_version,
@@ -88,7 +89,8 @@ _UNDO_DELETION = Statement(
 
 
 def apply_page_event(step: Step, event: PageEvent) -> None:
-    """Rows of `pages`, `page_versions`, `deletions`, `scopes`, `links` and `activity`."""
+    """Rows of `pages`, `page_versions`, `deletions`, `scopes`, `links`, `search_documents` and
+    `activity`."""
     match event:
         case PageEdited() | PageMoved() | PageAbsorbed():
             _change(step, event)
@@ -121,6 +123,7 @@ def _create(step: Step, event: PageCreated) -> None:
         },
     )
     open_version(step, page, author)
+    add_page_terms(step, None, page)
     if page.is_scope_page:
         # Nothing is written to a scope before its page is.
         step.run(_ADD_SCOPE, {"scope": page.scope})
@@ -133,6 +136,7 @@ def _change(step: Step, event: PageEdited | PageMoved | PageAbsorbed) -> None:
     before = current.page
     after = evolve_page(before, event, step.texts.text)
     change_version(step, current, after)
+    add_page_terms(step, before, after)
     if after.scope != before.scope:
         step.run(_SET_SCOPE, {"page_id": after.page_id.bytes, "to_scope": after.scope})
         move_below(step, after.page_id, after.scope)
@@ -152,6 +156,7 @@ def _end(step: Step, event: PageDeleted | PageMergedAway) -> None:
     current = current_version(step, event)
     after = evolve_page(current.page, event, step.texts.text)
     end_version(step, after)
+    add_page_terms(step, current.page, after)
     page_id = {"page_id": after.page_id.bytes}
     into = after.merged_into
     step.run(
@@ -194,6 +199,7 @@ def _restore(step: Step, event: PageRestored) -> None:
         raise AssertionError(f"{event.topic} of a page that is not deleted: {event.originator_id}")
     after = evolve_page(before, event, step.texts.text)
     open_version(step, after, step.actor)
+    add_page_terms(step, before, after)
     step.run(_BRING_BACK, {**page_id, "to_scope": after.scope})
     step.run(_UNDO_DELETION, {**page_id, "deletion": rows[0][-1]})
     add_links(step, LinkSource(after.page_id), after.links)

@@ -1,11 +1,13 @@
 """A subtree in another scope: pages follow the page above them without events of their own."""
 
+from typing import cast
 from uuid import UUID
 
 from sqlalchemy import bindparam, select, update
 
 from kbstore.limits import NESTING_LEVELS_MAX
-from kbstore.store.statements import Statement, Value
+from kbstore.store.statements import Row, Statement, Value
+from projections.apply_terms import Follower, add_followers
 from projections.apply_versions import ALL_COLUMNS, keep_rows
 from projections.intervals import is_current, of_kb
 from projections.step import Step
@@ -23,6 +25,8 @@ _FOLLOW = Statement(
     .values(scope=bindparam("to_scope"), from_revision=bindparam("revision"))
 )
 _PAGE_ID = ALL_COLUMNS.index(page_versions.c.page_id)
+_NAME = ALL_COLUMNS.index(page_versions.c.name)
+_UPDATED_AT = ALL_COLUMNS.index(page_versions.c.updated_at)
 _BEGAN = ALL_COLUMNS.index(page_versions.c.from_revision)
 _SET_SCOPES = Statement(
     update(pages)
@@ -45,5 +49,15 @@ def move_below(step: Step, page_id: UUID, scope: str) -> None:
         keep_rows(step, [row for row in rows if row[_BEGAN] != step.revision])
         step.run(_FOLLOW, {"parents": above, "to_scope": scope})
         above = [row[_PAGE_ID] for row in rows]
+        add_followers(step, scope, [_follower(row) for row in rows])
         step.run(_SET_SCOPES, {"page_ids": above, "to_scope": scope})
     raise AssertionError(f"pages nest more than {NESTING_LEVELS_MAX} levels below {page_id}")
+
+
+def _follower(row: Row) -> Follower:
+    # Whatever stands below another page is no scope page.
+    return Follower(
+        UUID(bytes=cast(bytes, row[_PAGE_ID])),
+        cast(str, row[_NAME]),
+        cast(int, row[_UPDATED_AT]),
+    )

@@ -8,9 +8,10 @@ from msgspec import Struct
 from sqlalchemy import Column, Table, select
 
 from kbstore.store.connection import Connection
-from kbstore.store.statements import Statement, Value
+from kbstore.store.statements import Row, Statement, Value
 from projections.intervals import of_kb
-from projections.tables import metadata
+from projections.lexical.changes import plain_changes
+from projections.tables import metadata, search_documents
 
 TABLES: tuple[Table, ...] = tuple(sorted(metadata.tables.values(), key=lambda table: table.name))
 _MODULUS = 1 << 256
@@ -52,6 +53,17 @@ _ROWS = {
 }
 
 
+_CHANGES = content_columns(search_documents).index(search_documents.c.changes)
+
+
+def plain_row(table: Table, row: Row) -> Row:
+    """A row with all content columns as it is compared: nothing in it is compressed."""
+    changes = row[_CHANGES] if table is search_documents else None
+    if not isinstance(changes, bytes):
+        return row
+    return (*row[:_CHANGES], plain_changes(changes), *row[_CHANGES + 1 :])
+
+
 def table_checksums(connection: Connection, kb_id: UUID, generation: int) -> Checksums:
     """The checksums over all columns but `kb_id` and `generation`; rows are read one by one."""
     sums: dict[str, str] = {}
@@ -59,7 +71,7 @@ def table_checksums(connection: Connection, kb_id: UUID, generation: int) -> Che
         row_sum = RowSum()
         values: dict[str, Value] = {"kb_id": kb_id.bytes, "generation": generation}
         for row in connection.each(_ROWS[table.name], values):
-            row_sum.add(row)
+            row_sum.add(plain_row(table, row))
         sums[str(table.name)] = row_sum.hexdigest()
     return Checksums(sums, sum_of_tables(sums))
 

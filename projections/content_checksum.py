@@ -20,10 +20,11 @@ from kbstore.store.tables import events
 from kbstore.store.texts import TextReader
 from projections.checksum import TABLES, RowSum, content_columns, sum_of_tables
 from projections.intervals import of_kb
+from projections.lexical.changes import plain_changes
 from projections.rows import decode_body_ref, decode_links, decode_text_ref
 
 _CACHED_MAX = 65_536
-_TIMES = frozenset({"created_at", "updated_at"})
+_TIMES = frozenset({"created_at", "updated_at", "ranked_at"})
 _FIRST_EVENT = Statement(
     select(events.c.position).where(
         events.c.kb_id == bindparam("kb_id"),
@@ -73,6 +74,7 @@ class _Contents:
             "text_ref": self._text,
             "body_ref": self._body,
             "links": self._links,
+            "changes": _plain,
         }
         found: list[_Part] = []
         for column in content_columns(table):
@@ -114,6 +116,10 @@ class _Contents:
 
     def _text_sum(self, ref: TextRef) -> bytes:
         return sha256(self._texts.text(ref).encode()).digest()
+
+
+def _plain(value: Value) -> object:
+    return None if value is None else plain_changes(cast(bytes, value))
 
 
 def _itself(value: Value) -> object:

@@ -339,3 +339,28 @@ activity = Table(
     Index("activity_by_actor", "kb_id", "generation", "actor", "position"),
     sqlite_with_rowid=False,
 )
+
+search_documents = Table(
+    "search_documents",
+    metadata,
+    Column("kb_id", LargeBinary(16), nullable=False),
+    Column("generation", BigInteger, nullable=False),
+    # The event, and the page or note the row is of: an event may take pages along.
+    Column("position", BigInteger, nullable=False),
+    *_ids("subject_id"),
+    Column("revision", BigInteger, nullable=False),
+    # Whether the page or note is gone from here on.
+    Column("has_ended", SmallInteger, nullable=False),
+    # Of a page: where it stands or last stood, and its name as a query is compared to it;
+    # NULL for a scope page, whose name is the configuration's business.
+    Column("scope", Text),
+    Column("phrase", Text),
+    # Of a note: its page and its stamps.
+    Column("page_id", LargeBinary(16)),
+    Column("stamps", Text),
+    # What results are newest by: when a page was updated, when a note was created.
+    Column("ranked_at", BigInteger, nullable=False),
+    # What changed of the terms since the subject's row before: see `projections.lexical.changes`.
+    Column("changes", LargeBinary),
+    PrimaryKeyConstraint("kb_id", "generation", "position", "subject_id"),
+)

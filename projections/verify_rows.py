@@ -7,7 +7,7 @@ from sqlalchemy import Table, bindparam, select
 
 from kbstore.store.connection import Connection
 from kbstore.store.statements import Row, Statement, Value
-from projections.checksum import TABLES, content_columns, table_checksums
+from projections.checksum import TABLES, content_columns, plain_row, table_checksums
 from projections.intervals import of_kb
 from projections.verify_report import Failures, shown_key
 
@@ -19,6 +19,7 @@ class _TableRows:
     """The statements that walk a table and find one of its rows by key."""
 
     def __init__(self, table: Table) -> None:
+        self.table = table
         self.columns = [column.name for column in content_columns(table)]
         self.keys = [
             column.name
@@ -73,7 +74,7 @@ def _differences(rows: _TableRows, live: _Side, replayed: _Side) -> Iterator[tup
         other = replayed[0].one(rows.one, {**replayed[1], **key})
         if other is None:
             yield "replaying gives no such row", shown_key(key)
-        elif other != row:
+        elif plain_row(rows.table, other) != plain_row(rows.table, row):
             names = [
                 name
                 for name, here, there in zip(rows.columns, row, other, strict=True)

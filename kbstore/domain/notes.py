@@ -23,7 +23,7 @@ def add_note(command: AddNote, context: Context) -> Decision:
     """One fact on a page. Needs contributor on the page's scope and on each stamp."""
     target = page_target(context, command.page)
     context.access.require(Role.CONTRIBUTOR, target.page.scope, "Adding a note")
-    stamps = _checked_stamps(context, command.stamps)
+    stamps = _checked_stamps(context, command.stamps, "Adding a note")
     for stamp in stamps:
         context.access.require(Role.CONTRIBUTOR, stamp, "Adding a note")
     if command.when is not None:
@@ -57,7 +57,7 @@ def restamp_note(command: RestampNote, context: Context) -> Decision:
     """
     note, page = _visible_note(context, command.note)
     context.access.require(Role.EDITOR, page.scope, "Restamping a note")
-    given = _checked_stamps(context, command.stamps)
+    given = _checked_stamps(context, command.stamps, "Restamping a note")
     for stamp in given:
         if stamp not in note.stamps:
             context.access.require(Role.CONTRIBUTOR, stamp, "Restamping a note")
@@ -121,11 +121,11 @@ def _visible_note(context: Context, note_id: UUID) -> tuple[NoteState, PageState
     raise NotFoundError(f'Knowledge note "{note_id}" not found.')
 
 
-def _checked_stamps(context: Context, given: tuple[str, ...]) -> tuple[str, ...]:
+def _checked_stamps(context: Context, given: tuple[str, ...], action: str) -> tuple[str, ...]:
     """The stamps in NFC; one that is undeclared or unreadable looks absent."""
     if not given:
         raise ValidationError(
-            "Adding a note needs scope: the stamp scopes.", field="scope", reason="missing"
+            f"{action} needs scope: the stamp scopes.", field="scope", reason="missing"
         )
     stamps = tuple(parse_address(stamp, "scope") for stamp in given)
     _check_count(stamps)

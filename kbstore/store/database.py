@@ -16,7 +16,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from kbstore.errors import DatabaseNotMigratedError
 from kbstore.store.connection import Connection
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of a table, those of `projections` included. `migrate` creates what
 is missing; it adds no column to a table that is there."""
 

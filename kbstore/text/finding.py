@@ -8,6 +8,9 @@ from msgspec import Struct
 from kbstore.text.lines import LineRange, Position
 from kbstore.text.windows import Tally, cut, numbered
 
+_RANGE_TOKENS = 15
+"""What the range of a group costs."""
+
 _BEFORE_CHARACTERS = 40
 """What is shown before a term in a line that is too long for one read."""
 
@@ -37,7 +40,7 @@ def find_lines(
     found: list[Match] = []
     for first, last, hit in _groups(lines, pattern, context, start):
         group = [numbered(line, lines[line - 1]) for line in range(first, last + 1)]
-        if not tally.takes(*group):
+        if not tally.takes(*group, tokens=_RANGE_TOKENS):
             if found:
                 return Matches(tuple(found), Position(hit))
             return _first_of(lines, pattern, start, first, last, cap)

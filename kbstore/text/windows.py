@@ -38,14 +38,16 @@ class Tally:
         self._other = 0
         self._cjk = 0
 
-    def takes(self, *lines: str) -> bool:
-        """Adds lines, each with its line end, unless that would be over the cap."""
+    def takes(self, *lines: str, tokens: int = 0) -> bool:
+        """Adds lines, each with its line end, and what `tokens` besides, unless that would be
+        over the cap."""
         length = sum(map(len, lines)) + len(lines)
         cjk = sum(map(count_cjk, lines))
-        if tokens_of(self._other + length - cjk, self._cjk + cjk) > self.cap:
+        if tokens_of(self._other + length - cjk, self._cjk + cjk + tokens) > self.cap:
             return False
         self._other += length - cjk
-        self._cjk += cjk
+        # A CJK character is a token, whatever stands beside it.
+        self._cjk += cjk + tokens
         return True
 
     @property

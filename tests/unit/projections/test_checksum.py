@@ -13,7 +13,7 @@ from tests.unit.projections.rows import change_last
 from tests.unit.projections.sample_history import write_sample
 
 COLUMNS = [(str(t.name), str(c.name)) for t in TABLES for c in content_columns(t)]
-LEFT_OUT_OF_CONTENT = {"created_at", "updated_at"}
+LEFT_OUT_OF_CONTENT = {"created_at", "updated_at", "ranked_at"}
 
 
 @pytest.fixture

@@ -34,6 +34,9 @@ IDS_AND_DIGESTS = [
     if isinstance(kind := ALL[table].c[column].type, LargeBinary) and kind.length is not None
 ]
 FLIPS = 25
+PAGE_BYTES = 4_096
+INTERIOR_PAGE = 5
+"""How a page of a table that leads to others begins."""
 
 
 @pytest.fixture
@@ -154,6 +157,15 @@ def leaf_of_index(path: Path, name: str) -> tuple[int, int]:
     return (root - 1) * size, root * size
 
 
+def schema_pages(content: bytes) -> set[int]:
+    """The pages of the schema, counted from 0: the first one, and those it leads to."""
+    kind, cells = content[100], int.from_bytes(content[103:105], "big")
+    assert kind == INTERIOR_PAGE, "the schema takes more than a page"
+    places = [int.from_bytes(content[112 + 2 * n : 114 + 2 * n], "big") for n in range(cells)]
+    numbers = [int.from_bytes(content[at : at + 4], "big") for at in (108, *places)]
+    return {0, *(number - 1 for number in numbers)}
+
+
 def test_a_bit_flipped_in_an_index_is_found(file: tuple[Path, History]) -> None:
     """Every row stands as it did; what goes by the index would miss one."""
     path, history = file
@@ -179,7 +191,8 @@ def test_no_flipped_bit_is_raised(file: tuple[Path, History]) -> None:
     sound = path.read_bytes()
     begin, _ = leaf_of_index(path, "page_versions_children")
     chosen = Random(4)
-    used = [at for at in range(begin, len(sound)) if sound[at]]
+    schema = schema_pages(sound)
+    used = [at for at in range(begin, len(sound)) if sound[at] and at // PAGE_BYTES not in schema]
     found = 0
     for _ in range(FLIPS):
         content = bytearray(sound)
