@@ -5,7 +5,7 @@ from typing import TypeVar
 from litestar.types import HTTPScope, Receive
 from msgspec import Struct
 
-from api.authentication import authenticate
+from api.authentication import Identity, authenticate, token_of
 from api.pool import ThreadPool
 from api.reads import Reads, Work
 from api.repeats import Key, Repeats
@@ -16,7 +16,8 @@ from api.watching import HeadWatch
 from api.webhooks.worker import WebhookWorker
 from api.wiring import Services
 from kbstore.access import Caller
-from kbstore.store.catalogue import KnowledgeBase
+from kbstore.store.catalogue import KnowledgeBase, find_api_key
+from kbstore.store.connection import Queryable
 
 T = TypeVar("T")
 
@@ -100,12 +101,13 @@ class Call(Struct, frozen=True):
 
 
 async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key) -> Call:
-    """The call behind a request; raises as `authenticate` does."""
+    """The call behind a request, on the knowledge base of its address or, where that names none,
+    of its key; raises as `authenticate` does."""
     path: dict[str, str] = scope["path_params"]
     identity = server.repeats.identity(key)
     if identity is None:
         identity = await server.reads.run(
-            lambda connection: authenticate(connection, scope, path["kb"])
+            lambda connection: _identify(connection, scope, path.get("kb"))
         )
         server.repeats.keep_identity(key, identity)
     scope["state"]["logged"] = {
@@ -113,3 +115,10 @@ async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key
         "principal": identity.caller.principal,
     }
     return Call(server, scope, receive, path, identity.kb, identity.caller, key.revision)
+
+
+def _identify(connection: Queryable, scope: HTTPScope, kb_address: str | None) -> Identity:
+    if kb_address is None:
+        found = find_api_key(connection, token_of(scope))
+        kb_address = "" if found is None else str(found.kb_id)
+    return authenticate(connection, scope, kb_address)

@@ -44,7 +44,7 @@ class Frame:
         async def send_framed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])
                 message["headers"] = [*message["headers"], *always]
             await send(message)
 

@@ -52,6 +52,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     thread has a connection of its own; of either kind `waiting_reads_max` may wait.
     Processes of one database server tell each other of commits unless `has_notices` is false.
     `answer_cache_bytes` bounds the encoded answers kept while nothing is written.
+    `allowed_origins`, in lower case, are those of web pages that may speak MCP, besides pages
+    from this port of the same machine.
     """
 
     request_bytes_max: int = REQUEST_BYTES_MAX
@@ -65,4 +67,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     heartbeat_seconds: float = STREAM_HEARTBEAT_SECONDS
     waiting_reads_max: int = 256
     answer_cache_bytes: int = 64 * 1024 * 1024
+    allowed_origins: tuple[str, ...] = ()
     webhooks: WebhookSettings = WebhookSettings()

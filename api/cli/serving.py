@@ -1,5 +1,7 @@
 """`kbstore serve`: the HTTP server."""
 
+import re
+
 import click
 
 from api.cli.common import database_option, print_json
@@ -7,6 +9,16 @@ from api.logs import LEVELS, configure_logs
 from api.serving import DEFAULT_PORT, serve_database
 from api.settings import Settings, WebhookSettings
 from api.webhooks.sending import tls_context
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s,*]+")
+
+
+def origin(text: str) -> str:
+    """An origin as browsers send it, in lower case."""
+    found = text.lower()
+    if _ORIGIN.fullmatch(found) is None:
+        raise click.BadParameter(f"{text!r}: write https://HOST or https://HOST:PORT.")
+    return found
 
 
 @click.command()
@@ -49,6 +61,13 @@ from api.webhooks.sending import tls_context
     envvar="KBSTORE_WEBHOOKS_CA_FILE",
     help="Certificates (PEM) to trust in receivers, besides the system's.",
 )
+@click.option(
+    "--allow-origin",
+    multiple=True,
+    type=origin,
+    envvar="KBSTORE_ALLOW_ORIGIN",
+    help="The origin of web pages that may speak MCP, https://HOST; may repeat.",
+)
 @database_option
 def serve(
     host: str,
@@ -57,6 +76,7 @@ def serve(
     replica: str | None,
     webhooks_allow_private: bool,
     webhooks_ca_file: str | None,
+    allow_origin: tuple[str, ...],
     database: str,
     as_json: bool,
 ) -> None:
@@ -73,5 +93,5 @@ def serve(
         # A file that cannot be used is better told now than at the first delivery.
         tls_context(webhooks_ca_file)
     webhooks = WebhookSettings(allow_private=webhooks_allow_private, ca_file=webhooks_ca_file)
-    settings = Settings(webhooks=webhooks)
+    settings = Settings(webhooks=webhooks, allowed_origins=allow_origin)
     serve_database(database, host, port, started, replica_url=replica, settings=settings)
