@@ -2,10 +2,22 @@
 
 from api.tools.knowledge.activity import knowledge_activity
 from api.tools.knowledge.listing import knowledge_list
+from api.tools.knowledge.notes import knowledge_note
+from api.tools.knowledge.pages import knowledge_page
+from api.tools.knowledge.pins import knowledge_pin
 from api.tools.knowledge.reading import knowledge_read
+from api.tools.knowledge.search import knowledge_search
 from api.tools.tool import Group, Tool
 
-TOOLS: tuple[Tool, ...] = (knowledge_list, knowledge_read, knowledge_activity)
+TOOLS: tuple[Tool, ...] = (
+    knowledge_list,
+    knowledge_search,
+    knowledge_read,
+    knowledge_activity,
+    knowledge_page,
+    knowledge_note,
+    knowledge_pin,
+)
 
 TOOLS_BY_NAME = {tool.name: tool for tool in TOOLS}
 

@@ -2,6 +2,7 @@
 tools."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.asking import Ask, Client, asking_at
 from tests.backends import NewUrl
 from tests.http.world import serve
 from tests.knowledge import KnowledgeBase, fast_services
-from tests.tools.doors import Door, HttpDoor
+from tests.tools.doors import Door, EveryDoor
 
 OpenDoor = Callable[[Client], Door]
 
@@ -44,10 +45,15 @@ def ana(asking: Ask) -> Client:
     return asking("user:ana")
 
 
-@pytest.fixture(params=["http"])
-def open_door(request: pytest.FixtureRequest) -> OpenDoor:
-    """Makes the door of a client's key."""
-    return {"http": HttpDoor}[request.param]
+@pytest.fixture
+def open_door() -> Iterator[OpenDoor]:
+    """Makes the doors of a client's key, asked together."""
+    with ExitStack() as opened:
+
+        def make(client: Client) -> Door:
+            return opened.enter_context(closing(EveryDoor(client)))
+
+        yield make
 
 
 @pytest.fixture

@@ -1,66 +1,12 @@
-"""knowledge_read, sentence by sentence (reference 2)."""
+"""knowledge_read, sentence by sentence (reference 2): whole pages, and what is not there."""
 
-import json
-import re
-from typing import Any
-
-import pytest
-
-from tests.asking import Ask, Client, Page
+from tests.asking import Ask, Client
 from tests.knowledge import SCOPE, TEAM, VAULT, KnowledgeBase
 from tests.tools.conftest import OpenDoor
-from tests.tools.doors import Door, Json, Reply
+from tests.tools.doors import Door
+from tests.tools.reading import FLAT, LONG, add_note, items, made_long, more, page_of, read
 
-SECTION = "\n".join(f"line {number} with a few words in it" for number in range(30))
-LONG = "before\n\n" + "\n".join(f"## Part {part}\n{SECTION}" for part in range(10))
-FLAT = "\n".join(f"plain line {number}" for number in range(600))
-WIDE = "word " * 4_000
-
-
-def page_of(reply: Reply) -> Json:
-    page = reply.ok["page"]
-    assert isinstance(page, dict)
-    return page
-
-
-def more(reply: Reply) -> list[str]:
-    lines = reply.ok.get("more", [])
-    assert isinstance(lines, list)
-    return lines
-
-
-def items(reply: Reply, field: str) -> list[Json]:
-    found = reply.ok[field]
-    assert isinstance(found, list)
-    return found
-
-
-def next_spot(line: str) -> Json:
-    """What `from` a line of `more` gives."""
-    found = re.search(r"from: (\{.*\})", line)
-    assert found is not None, line
-    spot = json.loads(found[1])
-    assert isinstance(spot, dict)
-    return spot
-
-
-def add_note(client: Client, page: Page, text: str, *stamps: str, when: str | None = None) -> str:
-    body = {"text": text, "scope": list(stamps or (SCOPE,)), "when": when}
-    answer = client.ask("POST", f"/pages/{page.id}/notes", body)
-    assert answer.status == 201, answer.raw
-    return str(answer.json["note"]["id"])  # type: ignore[index]
-
-
-def made_long(ana: Client, body: str = LONG) -> Page:
-    return ana.made("long", name="Long", body=body)
-
-
-def read(door: Door, page: str | None = f"{SCOPE}#long", /, **arguments: Any) -> Reply:
-    given = {} if page is None else {"page": page}
-    return door.call("knowledge_read", {**given, **arguments})
-
-
-# --- without a page -----------------------------------------------------------------------------
+# --- without a page ----------------------------------------------------------------------------
 
 
 def test_without_page_it_lists_the_scopes_the_run_holds(asking: Ask, open_door: OpenDoor) -> None:
@@ -80,7 +26,7 @@ def test_parts_need_a_page(door: Door) -> None:
         assert read(door, None, **arguments).details["field"] == "page"
 
 
-# --- a whole read -------------------------------------------------------------------------------
+# --- a whole read ------------------------------------------------------------------------------
 
 
 def test_a_body_that_fits_comes_back_as_it_is(ana: Client, door: Door) -> None:
@@ -201,227 +147,7 @@ def test_children_past_the_limit_are_listed_elsewhere(ana: Client, door: Door) -
     assert len(items(read(door, page.ref, limit=12), "children")) == 12
 
 
-# --- parts of a body ----------------------------------------------------------------------------
-
-
-def test_outline_gives_headings_and_no_body(ana: Client, door: Door) -> None:
-    made_long(ana, "# One\ntext\n## Two\nmore text\n")
-    part = read(door, outline=True)
-    assert page_of(part)["outline"] == [
-        {"level": 1, "title": "One", "line": 1, "tokens": 7},
-        {"level": 2, "title": "Two", "line": 3, "tokens": 5},
-    ]
-    assert not {"notes", "children", "mentionedIn"} & part.ok.keys()
-    assert not {"body", "lines"} & page_of(part).keys()
-
-
-def test_an_outline_is_read_on_from_a_line(ana: Client, door: Door) -> None:
-    made_long(ana, "\n".join(f"# heading number {number}" for number in range(600)))
-    part = read(door, outline=True)
-    titles: list[object] = []
-    for _ in range(50):
-        outline = page_of(part)["outline"]
-        assert isinstance(outline, list)
-        titles += [entry["title"] for entry in outline]
-        if not more(part):
-            break
-        part = read(door, outline=True, **{"from": next_spot(more(part)[0])})
-    assert titles == [f"heading number {number}" for number in range(600)]
-
-
-@pytest.mark.parametrize("asked", ["Part 1", "part 1", "#part-1", "RT 1"])
-def test_section_takes_a_unique_part_of_the_title(ana: Client, door: Door, asked: str) -> None:
-    made_long(ana, LONG)
-    page = page_of(read(door, section=asked))
-    lines = page["lines"]
-    assert isinstance(lines, list)
-    assert lines[0] == "34│## Part 1"
-    assert page["range"] == {"start": {"line": 34}, "end": {"line": 64}}
-
-
-def test_a_section_holds_its_subsections(ana: Client, door: Door) -> None:
-    made_long(ana, "# A\n## B\ntext\n# C\n")
-    assert page_of(read(door, section="A"))["lines"] == ["1│# A", "2│## B", "3│text"]
-
-
-def test_an_ambiguous_or_missing_section_names_the_candidates(ana: Client, door: Door) -> None:
-    made_long(ana, "# Set up\n# Set down\n")
-    ambiguous = read(door, section="set")
-    assert ambiguous.code == "VALIDATION_ERROR"
-    assert ambiguous.message == (
-        'knowledge_read: section "set" matches several headings: "Set up" (line 1, #set-up), '
-        '"Set down" (line 2, #set-down). Pass one of these titles or anchors.'
-    )
-    missing = read(door, section="tear")
-    assert missing.code == "NOT_FOUND"
-    assert missing.message == (
-        'knowledge_read: no heading of the page matches section "tear". Its headings: "Set up" '
-        '(line 1, #set-up), "Set down" (line 2, #set-down).'
-    )
-    made = ana.made("none", body="text")
-    assert read(door, made.ref, section="x").message.endswith("It has none.")
-
-
-def test_a_long_section_is_read_on_with_from(ana: Client, door: Door) -> None:
-    made_long(ana, "# A\n" + FLAT + "\n# B\n")
-    part = read(door, section="A")
-    seen: list[str] = []
-    for _ in range(50):
-        lines = page_of(part)["lines"]
-        assert isinstance(lines, list)
-        seen += [line.partition("│")[2] for line in lines]
-        if not more(part):
-            break
-        assert "with the same section and from:" in more(part)[0]
-        part = read(door, section="A", **{"from": next_spot(more(part)[0])})
-    assert "\n".join(seen) == "# A\n" + FLAT
-
-
-def test_from_outside_the_section_or_the_body_is_refused(ana: Client, door: Door) -> None:
-    made_long(ana, "# A\na\n# B\nb")
-    outside = read(door, section="B", **{"from": {"line": 1}})
-    assert outside.message == (
-        'knowledge_read: line 1 is outside the section "B", which has lines 3–4.'
-    )
-    past = read(door, **{"from": {"line": 5}})
-    assert past.message == "knowledge_read: line 5 is past the end of the body, which has 4 lines."
-    wide = read(door, **{"from": {"line": 1, "col": 4}})
-    assert wide.message == (
-        "knowledge_read: column 4 is past the end of line 1, which has 3 characters."
-    )
-
-
-def test_match_gives_the_lines_with_context(ana: Client, door: Door) -> None:
-    made_long(ana, "a\nb\nc\nNeedle\nd\ne\nf\n")
-    found = read(door, match="needle")
-    assert items(found, "matches") == [
-        {
-            "range": {"start": {"line": 2}, "end": {"line": 6}},
-            "lines": ["2│b", "3│c", "4│Needle", "5│d", "6│e"],
-        }
-    ]
-    narrow = read(door, match=["needle", "f"], context=0)
-    assert [match["lines"] for match in items(narrow, "matches")] == [["4│Needle"], ["7│f"]]
-    nothing = read(door, match="straw")
-    assert items(nothing, "matches") == []
-    assert more(nothing) == ['match: no line contains "straw".']
-
-
-def test_matches_past_the_cap_are_read_on(ana: Client, door: Door) -> None:
-    made_long(ana, FLAT)
-    part = read(door, match="plain", context=0)
-    assert more(part)[0].startswith("match: stopped at about 1,000 tokens; more matches from line ")
-    assert "Read again with the same match and from: " in more(part)[0]
-    seen = 0
-    for _ in range(50):
-        for match in items(part, "matches"):
-            lines = match["lines"]
-            assert isinstance(lines, list)
-            seen += len(lines)
-        if not more(part):
-            break
-        spot = next_spot(more(part)[0])
-        part = read(door, match="plain", context=0, **{"from": spot})
-    assert seen == 600
-
-
-def test_only_a_line_too_long_for_a_read_has_columns(ana: Client, door: Door) -> None:
-    made_long(ana, "short\n" + WIDE)
-    part = read(door, **{"from": {"line": 1}})
-    assert page_of(part)["range"] == {"start": {"line": 1}, "end": {"line": 1}}
-    part = read(door, **{"from": next_spot(more(part)[0])})
-    range_ = page_of(part)["range"]
-    assert isinstance(range_, dict)
-    assert range_["start"] == {"line": 2, "col": 0}
-    assert next_spot(more(part)[0]) == {"line": 2, "col": range_["end"]["col"]}
-
-
-def test_only_one_body_option_at_a_time(ana: Client, door: Door) -> None:
-    made_long(ana)
-    for pair in ({"outline": True, "section": "x"}, {"section": "x", "match": "y"}):
-        assert read(door, **pair).message == (
-            "knowledge_read: pass at most one of outline, section and match."
-        )
-
-
-@pytest.mark.parametrize("of_notes", [{"notes": True}, {"mentionedIn": True}, {"cursor": "x"}])
-@pytest.mark.parametrize("of_body", [{"outline": True}, {"match": "a"}, {"from": {"line": 1}}])
-def test_notes_are_read_on_their_own(
-    ana: Client, door: Door, of_notes: Json, of_body: Json
-) -> None:
-    made_long(ana)
-    assert read(door, **of_notes, **of_body).message == (
-        "knowledge_read: read notes or mentionedIn on their own, without outline, section, "
-        "match or from."
-    )
-
-
-# --- notes and mentions -------------------------------------------------------------------------
-
-
-def test_a_whole_read_has_the_notes_and_those_that_mention_the_page(
-    ana: Client, door: Door
-) -> None:
-    page, other = ana.made("p", name="The Page"), ana.made("other")
-    note = add_note(ana, page, "A fact", when="2026-10-29")
-    mention = add_note(ana, other, "As [[The Page]] says, and [[The Page]] again")
-    add_note(ana, page, "I am [[The Page]] myself")
-    whole = read(door, page.ref)
-    first = items(whole, "notes")[0]
-    assert first["id"] == note
-    assert (first["text"], first["scope"], first["when"]) == ("A fact", [SCOPE], "2026-10-29")
-    (mentioned,) = items(whole, "mentionedIn")
-    assert (mentioned["id"], mentioned["page"]) == (mention, other.ref)
-
-
-def test_long_lists_of_notes_are_left_out_and_read_on_their_own(ana: Client, door: Door) -> None:
-    page, other = ana.made("p", name="The Page"), ana.made("other")
-    for _ in range(4):
-        add_note(ana, page, "word " * 190)
-        add_note(ana, other, "[[The Page]] " + "word " * 180)
-    whole = read(door, page.ref)
-    assert whole.ok["notesLeftOut"] == 4
-    assert whole.ok["mentionedInLeftOut"] == 4
-    assert not {"notes", "mentionedIn"} & whole.ok.keys()
-    told = " ".join(more(whole))
-    assert re.search(r"notes: 4 notes of about 1,\d\d\d tokens left out\.", told)
-    assert "Read them with notes: true." in told
-    assert "Read them with mentionedIn: true." in told
-    alone = read(door, page.ref, notes=True)
-    assert len(items(alone, "notes")) == 4
-    assert not {"body", "lines"} & page_of(alone).keys()
-    assert "mentionedIn" not in alone.ok
-    assert len(items(read(door, page.ref, mentionedIn=True), "mentionedIn")) == 4
-
-
-def test_notes_are_walked_by_cursor(ana: Client, door: Door) -> None:
-    page, other = ana.made("p", name="The Page"), ana.made("other")
-    notes = [add_note(ana, page, f"fact {number}") for number in range(5)]
-    mentions = [add_note(ana, other, f"[[The Page]] {number}") for number in range(5)]
-    for field, argument, answer, made in (
-        ("notes", "cursor", "nextCursor", notes),
-        ("mentionedIn", "mentionedInCursor", "mentionedInCursor", mentions),
-    ):
-        part = read(door, page.ref, limit=2, **{field: True})
-        walked = [each["id"] for each in items(part, field)]
-        while answer in part.ok:
-            assert f'Read on with {argument}: "{part.ok[answer]}".' in more(part)[-1]
-            part = read(door, page.ref, **{argument: part.ok[answer]})
-            walked += [each["id"] for each in items(part, field)]
-        assert walked == made
-
-
-def test_a_note_shows_to_who_reads_the_page_and_a_stamp(
-    asking: Ask, ana: Client, open_door: OpenDoor
-) -> None:
-    page = ana.made("p", name="The Page")
-    shown = add_note(ana, page, "for all", SCOPE)
-    add_note(ana, page, "for the team", TEAM)
-    viewer = open_door(asking("user:vic", "viewer:acme"))
-    assert [each["id"] for each in items(read(viewer, page.ref), "notes")] == [shown]
-
-
-# --- what is not there --------------------------------------------------------------------------
+# --- what is not there -------------------------------------------------------------------------
 
 
 def test_a_page_that_does_not_exist_lists_close_matches(ana: Client, door: Door) -> None:
@@ -480,7 +206,7 @@ def test_a_moved_or_merged_page_leads_to_where_it_went(ana: Client, door: Door) 
     assert merged.message.endswith(f"It was merged into {into.id}.")
 
 
-# --- the past -----------------------------------------------------------------------------------
+# --- the past ----------------------------------------------------------------------------------
 
 
 def test_every_part_is_read_at_a_revision(ana: Client, door: Door) -> None:

@@ -83,7 +83,7 @@ def _part(
     stand = walk.stand
     count = limit or (stand.limit if stand else ITEMS_DEFAULT)
     found = query(stand.after if stand else None, count)
-    items = tuple(_item(view, page) for view in found.items)
+    items = tuple(note_item(view, page) for view in found.items)
     tokens = sum(estimate_tokens(encode(item).decode()) for item in items)
     if is_whole and tokens > NOTE_LIST_TOKENS_MAX:
         told = (
@@ -98,7 +98,8 @@ def _part(
     return NotePart(items=items, cursor=following, more=(told,))
 
 
-def _item(view: NoteView, page: Standing) -> NoteItem:
+def note_item(view: NoteView, page: Standing) -> NoteItem:
+    """A note beside the page that it is shown with."""
     return NoteItem(
         id=view.id,
         text=view.text,
