@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from api.errors import refusal_of
 from api.mcp.exchange import Context, exchange_of
+from api.mcp.resources import list_resources, read_resource
 from api.mcp.tools import call_tool, input_schema, list_tools
 from api.routes.registry import API_VERSION
 from api.tools.registry import INSTRUCTIONS
@@ -29,10 +30,12 @@ def make_speaker() -> Server[object]:
         "kbstore",
         version=API_VERSION,
         title="kbstore",
-        cache_hints={"server/discover": _FRESH, "tools/list": _FRESH},
+        cache_hints=dict.fromkeys(("server/discover", "tools/list", "resources/list"), _FRESH),
         get_tool_input_schema=input_schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
     )
     # Without its telemetry, which nobody reads here and each message pays for.
     speaker.middleware[:] = [hide_defects, tell_instructions]

@@ -65,6 +65,9 @@ class Story(Struct, frozen=True):
                 # A little off, so that the refusal itself never holds the word.
                 ("knowledge_read", {"page": "The quoka page"}),
                 ("knowledge_read", {"page": f"{SCOPE}#axolot"}),
+                # Words that stand beside those looked for.
+                ("knowledge_search", {"query": "again"}),
+                ("knowledge_search", {"query": "a", "limit": 50}),
                 ("knowledge_activity", {"order": "oldest", "limit": 100}),
                 ("knowledge_activity", {"order": "newest", "limit": 100}),
             ):
@@ -152,6 +155,7 @@ def test_most_surfaces_show_something_to_the_owner(story: Story) -> None:
         f"diff of {story.deleted}",
         "knowledge_list",
         "knowledge_read",
+        "knowledge_search",
         "knowledge_activity",
     }
 

@@ -13,7 +13,7 @@ from api.tools.tool import ReadArguments, Reading, Result, reads
 from kbstore.access import parse_address
 from kbstore.errors import NotFoundError, SearchTimeoutError, ValidationError
 from kbstore.limits import HELD_SCOPES_MAX, TOOL_TEXT_CHARACTERS_MAX
-from kbstore.text import fold, split_lines
+from kbstore.text import clean_text, fold, split_lines
 from kbstore.text.terms import read_query
 from kbstore.text.windows import cut
 from projections.read.bodies import body_text
@@ -100,8 +100,9 @@ class KnowledgeSearchResult(Result, frozen=True, kw_only=True):
 def knowledge_search(reading: Reading, given: KnowledgeSearchArguments) -> KnowledgeSearchResult:
     snapshot = reading.snapshot
     scopes = None if given.scope is None else _scopes(snapshot, given.scope)
-    found = search(snapshot, given.query, scopes, given.limit)
-    words = read_query(given.query).words
+    query = clean_text(given.query, "query")
+    found = search(snapshot, query, scopes, given.limit)
+    words = read_query(query).words
     more: tuple[str, ...] | UnsetType = UNSET
     if not found.hits:
         more = (
