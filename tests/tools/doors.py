@@ -4,10 +4,12 @@ The SDK's own client is tried in tests/mcp; here messages are sent as they stand
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Protocol
 
 import httpx
 import msgspec
+from jsonschema import Draft202012Validator
 from msgspec import Struct
 
 from api.tools.registry import TOOLS_BY_NAME
@@ -102,7 +104,7 @@ class McpDoor:
 
 
 class EveryDoor:
-    """Asks at each door, and holds the answers against each other.
+    """Asks at each door, and holds the answers against each other and the tool's schema.
 
     What would be written twice is asked at one door alone, by turns.
     """
@@ -119,9 +121,18 @@ class EveryDoor:
         self._turn = 1 - self._turn
         first, second = self._doors[self._turn], self._doors[1 - self._turn]
         reply = first.call(tool, arguments)
+        if reply.result is not None:
+            _schema_of(tool).validate(reply.result)
         if reply.error is not None or TOOLS_BY_NAME[tool].is_read:
             assert second.call(tool, arguments) == reply
         return reply
+
+
+@cache
+def _schema_of(tool: str) -> Draft202012Validator:
+    schema = TOOLS_BY_NAME[tool].output_schema
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
 
 
 class _Text(Struct, frozen=True):
