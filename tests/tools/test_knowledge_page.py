@@ -81,6 +81,10 @@ def test_parent_supplies_the_rest_of_the_path(ana: Client, door: Door) -> None:
 def test_a_scope_nobody_wrote_to_takes_a_page(door: Door) -> None:
     page = written(page_tool(door, "write", scope="team:acme:new", key="a", name="A"))
     assert page["ref"] == "team:acme:new#a"
+    # Its own page is its top, by its address as well.
+    other = "team:acme:other"
+    below = page_tool(door, "write", scope=other, parent=other, key="b", name="B")
+    assert written(below)["ref"] == f"{other}#b"
 
 
 # --- edit ---------------------------------------------------------------------------------------

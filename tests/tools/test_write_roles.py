@@ -11,7 +11,7 @@ from api.wiring import Services
 from tests.asking import Client
 from tests.tools.conftest import OpenDoor
 from tests.tools.doors import Json
-from tests.tools.stage import ORG, ROLES, SUPPORT, Stage, staged
+from tests.tools.stage import BILLING, ORG, ROLES, SUPPORT, Stage, staged
 
 OWN, OTHER = ORG, SUPPORT
 AUDIENCE = "org-viewer:other"
@@ -243,6 +243,22 @@ def test_the_table_allows_what_the_reference_allows() -> None:
         "pin a listing": 10,
         "unpin": 10,
     }
+
+
+def test_a_stamp_that_the_note_has_needs_no_role_but_reading_it(
+    stage: Stage, open_door: OpenDoor
+) -> None:
+    page = fresh(stage.owner).page
+    note = {"text": "A note", "scope": [OWN, OTHER]}
+    added = stage.owner.ask("POST", f"/pages/{page}/notes", note).json["note"]
+    assert isinstance(added, dict)
+    door = open_door(stage.client("editor", "viewer"))
+    restamp: Json = {"op": "restamp", "note": added["id"], "scope": [OTHER]}
+    assert door.call("knowledge_note", restamp).ok["changed"] is True
+    refused = door.call("knowledge_note", {**restamp, "scope": [OWN, BILLING]})
+    assert refused.message == (
+        f'Restamping a note needs contributor on "{BILLING}"; this run has viewer there.'
+    )
 
 
 # --- authority over an audience -------------------------------------------------------------------
