@@ -16,7 +16,7 @@ from api.watching import HeadWatch
 from api.webhooks.worker import WebhookWorker
 from api.wiring import Services
 from kbstore.access import Caller
-from kbstore.store.catalogue import KnowledgeBase, find_api_key
+from kbstore.store.catalogue import KnowledgeBase, Standpoint, find_api_key
 from kbstore.store.connection import Queryable
 
 T = TypeVar("T")
@@ -58,8 +58,8 @@ class Server:
 
 
 class Call(Struct, frozen=True):
-    """A request whose caller is known. `path` holds the parameters of the address, `revision`
-    where the knowledge base stood when the request came, if that had to be asked."""
+    """A request whose caller is known. `path` holds the parameters of the address, `head` where
+    the knowledge base stood when the request came, if that had to be asked."""
 
     server: Server
     scope: HTTPScope
@@ -67,7 +67,7 @@ class Call(Struct, frozen=True):
     path: dict[str, str]
     kb: KnowledgeBase
     caller: Caller
-    revision: int | None
+    head: Standpoint | None
 
     @property
     def method(self) -> str:
@@ -94,10 +94,12 @@ class Call(Struct, frozen=True):
     ) -> T:
         """The same for an answer that a replica may give, once it has all that was there when
         the request came, and `min_revision`."""
-        if self.revision is None:
+        if self.head is None:
             return await self.read(work, is_long=is_long)
-        revision = max(self.revision, min_revision or 0)
-        return await self.server.reads.run_anywhere(self.kb.kb_id, revision, work, is_long=is_long)
+        reads, kb_id = self.server.reads, self.kb.kb_id
+        return await reads.run_anywhere(
+            kb_id, self.head, work, min_revision=min_revision or 0, is_long=is_long
+        )
 
 
 async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key) -> Call:
@@ -114,7 +116,7 @@ async def open_call(server: Server, scope: HTTPScope, receive: Receive, key: Key
         "kb": identity.kb.slug,
         "principal": identity.caller.principal,
     }
-    return Call(server, scope, receive, path, identity.kb, identity.caller, key.revision)
+    return Call(server, scope, receive, path, identity.kb, identity.caller, key.head)
 
 
 def _identify(connection: Queryable, scope: HTTPScope, kb_address: str | None) -> Identity:

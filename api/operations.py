@@ -120,7 +120,7 @@ def reads(
             if kept is None:
                 call = await open_call(server, scope, receive, key)
                 if not is_of_commits:
-                    call = replace(call, revision=None)
+                    call = replace(call, head=None)
                 given = parse_parameters(scope["query_string"], parameters)
                 kept = Kept(await handler(call, given), scope["state"]["logged"])
                 if is_of_commits:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from api.answers import Answer
 from api.authentication import Identity, token_of
 from api.reads import Reads
-from kbstore.store.catalogue import key_mark
+from kbstore.store.catalogue import Standpoint, key_mark
 from kbstore.store.database import Database
 from kbstore.store.sqlite import SqliteConnection
 from projections.caching import LruCache
@@ -29,7 +29,7 @@ class Key(Struct, frozen=True):
 
     answer: tuple[Hashable, ...]
     identity: tuple[Hashable, ...]
-    revision: int | None
+    head: Standpoint | None
     """Where the knowledge base of the caller's key stands, if that had to be asked."""
 
 
@@ -55,16 +55,16 @@ class Repeats:
         A later commit makes a later key, so an answer that already shows one is never found.
         """
         asking = tuple(header for header in scope["headers"] if header[0] in _ASKING)
-        of_answer, of_identity, revision = await self._marks(scope)
+        of_answer, of_identity, head = await self._marks(scope)
         return Key(
             (of_answer, asking, scope["path"], scope["query_string"]),
             (of_identity, asking, scope["path_params"].get("kb")),
-            revision,
+            head,
         )
 
-    async def _marks(self, scope: HTTPScope) -> tuple[Hashable, Hashable, int | None]:
+    async def _marks(self, scope: HTTPScope) -> tuple[Hashable, Hashable, Standpoint | None]:
         """The mark of all that an answer follows from, that of the caller's identity, and the
-        revision."""
+        head."""
         if self._database.is_file:
             # SQLite tells at once whether anybody, in this process or another one, has
             # committed since a connection last looked.
@@ -73,7 +73,7 @@ class Repeats:
             return version, version, None
         token = token_of(scope)
         mark = await self._reads.run(lambda connection: key_mark(connection, token))
-        return (mark, mark.key, mark.revision) if mark else (None, None, None)
+        return (mark, mark.key, mark.head) if mark else (None, None, None)
 
     def answer(self, key: Key) -> Kept | None:
         return self._answers.get(key.answer)

@@ -13,7 +13,7 @@ from litestar.enums import ScopeType
 from litestar.types import HTTPResponseBodyEvent, Receive, Scope, Send
 
 from kbstore.errors import OverloadedError
-from kbstore.limits import STREAM_SEND_SECONDS_MAX
+from kbstore.limits import STREAM_READS_MAX, STREAM_SEND_SECONDS_MAX
 
 MEDIA_TYPE = "text/event-stream"
 _HEADERS = (
@@ -52,6 +52,9 @@ class Streams:
         self._streams_max = streams_max
         self._open = 0
         self._ended = asyncio.Event()
+        self.reading = asyncio.Semaphore(STREAM_READS_MAX)
+        """Held by a stream while it reads: a commit wakes all of them at once, and no other
+        read may be refused for that."""
 
     def end(self) -> None:
         """Ends every stream; their readers go on elsewhere. From the event loop's thread."""

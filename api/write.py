@@ -21,8 +21,8 @@ _IF_MATCH = re.compile(r'"([0-9]{1,15})(?:-[\x21\x23-\x7e]*)?"')
 
 
 class Write:
-    """A request that writes, past idempotency and access. A handler may make it a dry run or
-    give it another message for its commit."""
+    """A request that writes, past idempotency and access. A handler may make it a dry run, give
+    it another message for its commit, or add scopes whose pages were named by address."""
 
     def __init__(self, call: Call, raw: bytes, value: Json, expected: Expected) -> None:
         self.call = call
@@ -31,6 +31,7 @@ class Write:
         self.expected = expected
         self.is_dry_run = False
         self.message: str | None = None
+        self.scopes: set[str] = set()
 
     @property
     def page_id(self) -> UUID:

@@ -140,6 +140,7 @@ async def _run(
         origin=origin,
         claim=claim,
         dry_run=write.is_dry_run,
+        scopes=frozenset(write.scopes),
     )
     try:
         outcome = await asyncio.wrap_future(call.server.services.commands.execute(request))

@@ -34,7 +34,8 @@ from kbstore.surroundings import States, Surroundings
 
 class CommandRequest(Struct, frozen=True, kw_only=True):
     """A command with who asks for it. `claim` carries an Idempotency-Key; a dry run decides
-    and writes nothing."""
+    and writes nothing. `scopes` are addresses that the caller named: their declared pages are
+    found by id even where no page was ever written and nobody holds them."""
 
     kb_id: UUID
     caller: Caller
@@ -42,6 +43,7 @@ class CommandRequest(Struct, frozen=True, kw_only=True):
     origin: Origin
     claim: Claim | None = None
     dry_run: bool = False
+    scopes: frozenset[str] = frozenset()
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -209,7 +211,9 @@ class _Run:
     def _decide(self, operation: Operation, pages_max: int | None = None) -> None:
         caller = self._request.caller
         previous = None if self._last is None else after(*self._last)
-        context = self._surroundings.context(caller, operation, previous)
+        context = self._surroundings.context(
+            caller, operation, previous, named=self._request.scopes
+        )
         decision = decide(operation, context)
         if pages_max is not None:
             self._count_pages(decision, pages_max)

@@ -112,8 +112,16 @@ class Surroundings:
         )
         self.state = states.at(transaction.connection, head, self.lookup)
 
-    def context(self, caller: Caller, operation: Operation, previous: Context | None) -> Context:
-        """What the next operation is decided with; `previous` goes before it in the commit."""
+    def context(
+        self,
+        caller: Caller,
+        operation: Operation,
+        previous: Context | None,
+        *,
+        named: frozenset[str] = frozenset(),
+    ) -> Context:
+        """What the next operation is decided with; `previous` goes before it in the commit, and
+        the caller named the scopes `named` by their addresses."""
         head = self._transaction.head
         configuration = self.state.configuration
         access = access_of(configuration, caller, self.state.scopes)
@@ -128,7 +136,7 @@ class Surroundings:
             access=access,
             lookup=self.lookup,
             ids=self._ids,
-            declared=partial(self._declared, caller),
+            declared=partial(self._declared, caller, named),
         )
 
     def _kb_version(self, operation: Operation) -> int:
@@ -137,12 +145,15 @@ class Surroundings:
         head = self._transaction.head
         return last_version(self._transaction.connection, head.kb_id, head.kb_id)
 
-    def _declared(self, caller: Caller, page_id: UUID) -> DeclaredPage | None:
-        """The declared page with this id among the scopes that have pages, are declared or held."""
+    def _declared(
+        self, caller: Caller, named: frozenset[str], page_id: UUID
+    ) -> DeclaredPage | None:
+        """The declared page with this id among the scopes that have pages, are declared, held or
+        named."""
         if page_id.version != DECLARED_PAGE_ID_VERSION:
             return None
         head, state = self._transaction.head, self.state
-        known = known_scopes(state.configuration, caller, state.scopes)
+        known = known_scopes(state.configuration, caller, state.scopes) | named
         scope = declared_scope_of(head.kb_id, state.configuration, known).get(page_id)
         places = known if scope is None else (scope,)
         for place in places:

@@ -9,6 +9,7 @@ from api.logs import LEVELS, configure_logs
 from api.serving import DEFAULT_PORT, serve_database
 from api.settings import Settings, WebhookSettings
 from api.webhooks.sending import tls_context
+from api.wiring import locate_database
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s,*]+")
 
@@ -82,12 +83,14 @@ def serve(
 ) -> None:
     """Serve the database over HTTP until interrupted; finishes what was accepted."""
     configure_logs(log_level)
+    # A URL may hold a password.
+    name = locate_database(database).name
 
     def started(url: str) -> None:
         if as_json:
             print_json({"url": url})
         else:
-            click.echo(f"Serving {database} at {url}", err=True)
+            click.echo(f"Serving {name} at {url}", err=True)
 
     if webhooks_ca_file is not None:
         # A file that cannot be used is better told now than at the first delivery.

@@ -1,5 +1,6 @@
 """Following a knowledge base: its events as they come."""
 
+import time
 from functools import partial
 from uuid import UUID
 
@@ -51,22 +52,33 @@ async def stream_events(call: Call, given: StreamParameters, reopened: Reopened)
 async def _frames(
     call: Call, given: StreamParameters, page_id: UUID | None, after: int, reopened: Reopened
 ) -> Frames:
+    server, kb_id = call.server, call.kb.kb_id
+    pause = server.settings.heartbeat_seconds
     yield place(after)
+    said = time.monotonic()
     try:
         while True:
-            part = await call.read_anywhere(
-                partial(_part_after, call=call, after=after, given=given, page_id=page_id),
-                is_long=True,
-            )
+            async with server.streams.reading:
+                part = await call.read_anywhere(
+                    partial(_part_after, call=call, after=after, given=given, page_id=page_id),
+                    is_long=True,
+                )
             if part.frames:
                 yield b"".join(part.frames)
-            after = part.after
-            if part.is_last:
-                heartbeat = call.server.settings.heartbeat_seconds
-                heads = call.server.heads
-                while await heads.beyond(call.kb.kb_id, part.revision, heartbeat) is None:
+                said = time.monotonic()
+            after, goes_on = part.after, not part.is_last
+            while not goes_on:
+                # Commits that do not show put nothing off.
+                left = said + pause - time.monotonic()
+                goes_on = left > 0 and (
+                    await server.heads.beyond(kb_id, part.revision, left) is not None
+                )
+                if said + pause <= time.monotonic():
                     yield HEARTBEAT
-            call = await reopened()
+                    said = time.monotonic()
+                    break
+            async with server.streams.reading:
+                call = await reopened()
     except (KBStoreError, PersistenceError) as error:
         yield frame(encode(describe(refusal_of(error), "")["error"]), event="error")
 

@@ -4,26 +4,26 @@ from collections.abc import Iterator
 from typing import cast
 
 from kbstore.errors import VersionConflictError
-from kbstore.limits import READ_TOKENS_DEFAULT
 from kbstore.text import estimate_tokens
 from projections.views import Json
 
 _CUT = "\n[the rest of the diff is left out]\n"
 
 
-def tell_conflict(conflict: VersionConflictError) -> VersionConflictError:
-    """The conflict with a way forward in its message, its details no longer than one read."""
+def tell_conflict(conflict: VersionConflictError, cap: int) -> VersionConflictError:
+    """The conflict with a way forward in its message; its details no longer than one read, which
+    shows `cap` tokens."""
     details = dict(conflict.details)
     page_id = details.get("pageId")
     if page_id is None:
         return conflict
     merged = cast(dict[str, Json] | None, details.get("merged"))
-    if merged is not None and estimate_tokens(str(merged["body"])) > READ_TOKENS_DEFAULT:
+    if merged is not None and estimate_tokens(str(merged["body"])) > cap:
         # It may well be longer than what can be written whole.
         del details["merged"]
     message = " ".join(_sentences(details))
     if isinstance(details.get("diff"), str):
-        details["diff"] = _shortened(cast(str, details["diff"]))
+        details["diff"] = _shortened(cast(str, details["diff"]), cap)
     return VersionConflictError(f"Knowledge record version conflict: {page_id}{message}", **details)
 
 
@@ -50,14 +50,14 @@ def _sentences(details: dict[str, object]) -> Iterator[str]:
     yield f"expectedVersion {current}; take a range from that read."
 
 
-def _shortened(diff: str) -> str:
+def _shortened(diff: str, cap: int) -> str:
     """The first lines of a diff, as many as one read shows."""
-    if estimate_tokens(diff) <= READ_TOKENS_DEFAULT:
+    if estimate_tokens(diff) <= cap:
         return diff
     kept, tokens = [], 0
     for line in diff.splitlines(keepends=True):
         tokens += estimate_tokens(line)
-        if tokens > READ_TOKENS_DEFAULT:
+        if tokens > cap:
             break
         kept.append(line)
     return "".join(kept) + _CUT

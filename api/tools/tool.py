@@ -1,7 +1,7 @@
 """What a tool is, and the two ways to make one: of a query, and of a command."""
 
 from collections.abc import Awaitable, Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, TypeVar
 
 import msgspec
@@ -15,12 +15,14 @@ from api.idempotency import claim_for
 from api.parameters import AtRevision, Revision, Time
 from api.reading import Moment, State, await_revision, in_snapshot, moment_of
 from api.tools.failures import tell_conflict
+from api.tools.knowledge.caps import read_cap
 from api.write import Write
 from api.writing import WriteRules, answer_claimed
 from kbstore.domain.commands import Command
 from kbstore.errors import KBStoreError, RunScopesMissingError, VersionConflictError
 from kbstore.service import Outcome
-from projections.snapshot import Snapshot
+from kbstore.store.connection import Connection
+from projections.snapshot import Snapshot, open_snapshot
 from projections.views import Json, View
 
 A = TypeVar("A", bound="Arguments")
@@ -179,6 +181,7 @@ def writes(
     result: type[R],
     render: Callable[[State, Outcome, A], R],
     destructive: bool,
+    idempotent: bool = False,
     errors: tuple[type[KBStoreError], ...] = (),
 ) -> Callable[[Callable[[Write, A], Awaitable[Command]]], Tool]:
     """Makes a tool of a function that turns arguments into a command.
@@ -208,7 +211,7 @@ def writes(
                     call, WriteRules(render=answer), command_of, raw, value, claim
                 )
             except VersionConflictError as conflict:
-                raise tell_conflict(conflict) from None
+                raise tell_conflict(conflict, await call.read(partial(_read_cap, call))) from None
 
         return Tool(
             name=name,
@@ -220,7 +223,7 @@ def writes(
                 title=title,
                 read_only_hint=False,
                 destructive_hint=destructive,
-                idempotent_hint=False,
+                idempotent_hint=idempotent,
             ),
             errors=errors,
             respond=respond,
@@ -236,6 +239,11 @@ def require_run_scopes(call: Call) -> None:
             "Knowledge tools need run scopes: give the agent or the call `scopes`, "
             "or run it with Memory."
         )
+
+
+def _read_cap(call: Call, connection: Connection) -> int:
+    with connection.reading():
+        return read_cap(open_snapshot(connection, call.kb.kb_id, call.caller))
 
 
 def tool_answer(result: Result, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:

@@ -14,10 +14,14 @@ _LOCAL_NAME = re.compile(r"(?:.*\.)?localhost\.?", re.IGNORECASE)
 # RFC 6052: an IPv4 address stands in the last 32 bits.
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = IPv6Network("::/96")
+# All other IPv6 addresses are those of one host, of one network, or of nobody yet.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
 # Registered for special purposes; not every release of Python knows them.
 _SPECIAL = (
     IPv4Network("192.0.0.0/24"),
     IPv4Network("192.88.99.0/24"),
+    # Answers to every virtual machine of a large cloud.
+    IPv4Network("168.63.129.16/32"),
     IPv6Network("64:ff9b:1::/48"),
     IPv6Network("100::/64"),
     IPv6Network("3fff::/20"),
@@ -58,6 +62,7 @@ def is_public(address: Address) -> bool:
         and not address.is_reserved
         and not address.is_unspecified
         and not any(address in network for network in _SPECIAL)
+        and (isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST)
     )
 
 

@@ -27,7 +27,7 @@ def retry_after_seconds(value: str | None, now: int) -> float:
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     if moment.tzinfo is None:
         return 0.0

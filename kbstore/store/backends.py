@@ -30,8 +30,11 @@ def locate_database(url: str, schema: Sequence[MetaData]) -> Database:
                 "PostgreSQL needs the extra `postgres`: pip install 'kbstore[postgres]'."
             ) from error
         return PostgresDatabase(url, schema)
+    # The rest of it may hold a password.
+    scheme = url.partition("://")[0] if "://" in url else ""
     raise StoreError(
-        f"A database is named as sqlite:///PATH or postgresql://USER@HOST/NAME, not {url!r}."
+        "A database is named as sqlite:///PATH or postgresql://USER@HOST/NAME"
+        + (f", not as {scheme}://." if scheme else ".")
     )
 
 

@@ -4,6 +4,7 @@ import hmac
 import os
 import secrets
 from hashlib import sha256
+from typing import cast
 from uuid import UUID
 
 import msgspec
@@ -54,10 +55,17 @@ REVOKE_KEY = Statement(
 
 
 SELECT_MARK = Statement(
-    select(*_KEY_COLUMNS, tables.heads.c.revision, tables.heads.c.generation)
+    select(*_KEY_COLUMNS, tables.heads.c.revision, tables.heads.c.generation, tables.heads.c.digest)
     .join_from(tables.api_keys, tables.heads, tables.heads.c.kb_id == _KEY.kb_id)
     .where(_KEY.key_id == bindparam("key_id"))
 )
+
+
+class Standpoint(Struct, frozen=True):
+    """Where a knowledge base stands; the digest names the history that led there."""
+
+    revision: int
+    digest: bytes
 
 
 class KeyMark(Struct, frozen=True):
@@ -65,7 +73,7 @@ class KeyMark(Struct, frozen=True):
     the bearer of the key follows from."""
 
     key: Row
-    revision: int
+    head: Standpoint
     generation: int
 
 
@@ -130,8 +138,9 @@ def key_mark(connection: Queryable, token: str) -> KeyMark | None:
     row = connection.one(SELECT_MARK, {"key_id": key_id}) if key_id else None
     if row is None:
         return None
-    *key, revision, generation = row
-    return KeyMark(tuple(key), int(revision or 0), int(generation or 0))
+    *key, revision, generation, digest = row
+    head = Standpoint(int(revision or 0), cast(bytes, digest))
+    return KeyMark(tuple(key), head, int(generation or 0))
 
 
 class Catalogue:

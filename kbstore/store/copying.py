@@ -6,6 +6,7 @@ other database sees nothing of the knowledge base before its entry is there.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 from uuid import UUID
 
 from eventsourcing.persistence import IntegrityError
@@ -21,6 +22,7 @@ from kbstore.store.commits import Head
 from kbstore.store.connection import Connection, Queryable
 from kbstore.store.copies import CopyMark, begin_copy, forget_copy, keep_copy, lock_copy
 from kbstore.store.heads import committed_digest
+from kbstore.store.idempotency import claims_webhook
 from kbstore.store.mapper import decode_payload
 from kbstore.store.statements import Row, Statement, Value
 
@@ -160,14 +162,18 @@ class LogCopier:
             rows = self._source.all(_NEXT_CLAIMS, values)
             if not rows:
                 return
-            claims = [_CLAIMS.values(row) for row in rows]
+            found = [_CLAIMS.values(row) for row in rows]
+            # Webhooks stay behind, so whoever creates one anew has to get a new one.
+            claims = [
+                claim for claim in found if not claims_webhook(cast(bytes, claim["subjects"]))
+            ]
             with self._target.writing(is_pipelined=True):
                 lock_copy(self._target, mark)
                 # A run that was killed may have copied them.
                 self._target.run_many(_DELETE_CLAIM, claims)
                 self._target.run_many(_CLAIMS.insert, claims)
             count += len(claims)
-            after = claims[-1]
+            after = found[-1]
             yield count
 
     def enter(self, mark: CopyMark, head: Head) -> None:

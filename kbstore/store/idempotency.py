@@ -63,6 +63,12 @@ class StoredClaim(Struct, frozen=True):
     subjects: tuple[Subject, ...]
 
 
+def claims_webhook(subjects: bytes) -> bool:
+    """Whether a stored claim is of a request that created a webhook."""
+    decoded = msgspec.msgpack.decode(subjects, type=tuple[Subject, ...])
+    return any(subject.kind == "webhook" for subject in decoded)
+
+
 def find_claim(connection: Queryable, kb_id: UUID, claim: Claim) -> StoredClaim | None:
     """What is stored under the claim's key.
 

@@ -238,7 +238,8 @@ class PostgresDatabase(Database):
         try:
             parts = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
-            raise StoreError(f"The database's URL cannot be read: {error}.") from error
+            # What libpq says of it quotes it, the password too.
+            raise StoreError("The database's URL cannot be read.") from error
         parts.setdefault("connect_timeout", DATABASE_CONNECT_SECONDS_MAX)
         parts.setdefault("application_name", "kbstore")
         self._conninfo = make_conninfo(**{name: str(value) for name, value in parts.items()})
@@ -293,7 +294,9 @@ class PostgresDatabase(Database):
             if row is None or row[0] is None:
                 return 0
             row = connection.raw.execute("SELECT version FROM kbstore_schema").fetchone()
-            return 0 if row is None else int(row[0])
+            if row is not None and not isinstance(row[0], int):
+                raise StoreError(f"{self.name} has a table kbstore_schema that is not ours.")
+            return 0 if row is None else row[0]
 
     def connect(self) -> PostgresConnection:
         return self._connect(_DURABLE)

@@ -33,7 +33,7 @@ from projections.read.pages import shown_time
 from projections.read.refs import standing
 from projections.read.rows import PageRow, readable_row
 from projections.read.slices import Slice, stale_key
-from projections.read.standing import place_of
+from projections.read.standing import Standing, place_of
 from projections.rows import decode_scopes
 from projections.snapshot import Snapshot
 from projections.tables import note_heads, note_stamps, notes, page_versions, pages
@@ -223,7 +223,13 @@ def notes_of_page(
 
     Raises NotFoundError for a page that is missing or hidden.
     """
-    page = standing(snapshot, page_id)
+    return notes_on(snapshot, standing(snapshot, page_id), after, limit)
+
+
+def notes_on(
+    snapshot: Snapshot, page: Standing, after: UUID | None, limit: int
+) -> Slice[NoteView, UUID]:
+    """As `notes_of_page`, for a page at hand."""
     if not isinstance(page, PageRow):
         return Slice(items=(), after=None)
     position = 0
@@ -234,10 +240,10 @@ def notes_of_page(
         position = cast(int, row[0])
     rows = snapshot.all(
         _OF_PAGE,
-        page_id=page_id.bytes,
+        page_id=page.page_id.bytes,
         after=position,
         limit=limit + 1,
-        stamps=readable_stamps(snapshot, snapshot.all(_STAMPS_ON_PAGE, page_id=page_id.bytes)),
+        stamps=readable_stamps(snapshot, snapshot.all(_STAMPS_ON_PAGE, page_id=page.page_id.bytes)),
         **snapshot.filters,
     )
     views = tuple(_view(snapshot, page, row) for row in rows[:limit])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 
+import httpx
 import pytest
 
 from api.wiring import Services, build_services, locate_replica, open_database
@@ -10,6 +11,8 @@ from kbstore.store.connection import Connection
 from tests.backends import PostgresServer, postgres_server
 from tests.http.world import World, code_of, create, serve
 from tests.replicas import pause, replica_of, resume
+
+ANY = {"If-Match": "*"}
 
 
 class Reader:
@@ -99,6 +102,42 @@ def test_from_a_replica_that_lags_nothing_old_is_answered(
         assert client.get("/revisions/active").status_code == 401
     finally:
         resume(servers[1])
+
+
+def test_a_database_that_is_a_replica_no_more_is_not_asked(
+    servers: tuple[PostgresServer, PostgresServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was promoted and written to, so its revisions are of another history."""
+    primary = servers[0]
+    with replica_of(primary) as replica:
+        url = primary.new_database()
+        replicated = url.replace(str(primary.folder), str(replica.folder))
+        services = build_services(open_database(url), replica=locate_replica(replicated))
+        with closing(services), serve(services) as address, closing(World(services, address)) as a:
+            client = a.client("org:acme")
+            page = create(client, "Ours")
+            assert client.get(f"/pages/{page['id']}").status_code == 200
+            replica.run("SELECT pg_promote()")
+            diverged = build_services(open_database(replicated))
+            with (
+                closing(diverged),
+                serve(diverged) as elsewhere,
+                httpx.Client(
+                    base_url=str(client.base_url).replace(address, elsewhere),
+                    headers=client.headers,
+                    timeout=20,
+                ) as there,
+            ):
+                for number in range(5):
+                    theirs = {"name": f"Theirs {number}"}
+                    edited = there.patch(f"/pages/{page['id']}", json=theirs, headers=ANY)
+                    assert edited.status_code == 200
+            for _ in range(3):
+                assert client.get(f"/pages/{page['id']}").json()["page"]["name"] == "Ours"
+                create(client, "More")
+            monkeypatch.setattr("api.reads._REPLICA_PAUSE_SECONDS", 0.0)
+            create(client, "More")
+            assert client.get(f"/pages/{page['id']}").json()["page"]["name"] == "Ours"
 
 
 def test_a_replica_that_is_gone_is_done_without_and_used_again(

@@ -1,13 +1,17 @@
 """`/events/stream`: events as they come, once each and in order, under today's access."""
 
 import socket
+import threading
 import time
+from contextlib import ExitStack, closing
+from itertools import islice
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from api.settings import Settings
+from api.wiring import open_services
 from tests.backends import NewUrl
 from tests.http.following import events, following
 from tests.http.world import World, code_of, create, serve
@@ -120,8 +124,6 @@ def test_without_a_key_there_is_no_stream(owner: httpx.Client) -> None:
 
 
 def test_a_stream_that_has_nothing_to_say_beats(new_url: NewUrl) -> None:
-    from api.wiring import open_services
-
     with (
         open_services(new_url()) as services,
         serve(services, Settings(heartbeat_seconds=0.05)) as url,
@@ -134,9 +136,68 @@ def test_a_stream_that_has_nothing_to_say_beats(new_url: NewUrl) -> None:
     assert all((beat.event, beat.id, beat.data) == (None, None, None) for beat in beats)
 
 
-def test_there_are_only_so_many_streams(new_url: NewUrl) -> None:
-    from api.wiring import open_services
+def test_what_a_reader_does_not_see_puts_no_heartbeat_off(new_url: NewUrl) -> None:
+    with (
+        open_services(new_url()) as services,
+        serve(services, Settings(heartbeat_seconds=0.2)) as url,
+        closing(World(services, url)) as world,
+    ):
+        writer, reader = world.client("org:other"), world.client("org:acme")
+        done = threading.Event()
 
+        def write() -> None:
+            while not done.is_set():
+                create(writer, "Hidden", scope="org:other")
+                time.sleep(0.02)
+
+        writing = threading.Thread(target=write)
+        with following(reader) as parts:
+            next(parts)
+            writing.start()
+            try:
+                beats = [next(parts) for _ in range(3)]
+            finally:
+                done.set()
+                writing.join()
+        assert all((beat.event, beat.id, beat.data) == (None, None, None) for beat in beats)
+
+
+def test_a_revoked_key_ends_its_stream_by_the_next_heartbeat(new_url: NewUrl) -> None:
+    with (
+        open_services(new_url()) as services,
+        serve(services, Settings(heartbeat_seconds=0.2)) as url,
+        closing(World(services, url)) as world,
+    ):
+        reader = world.client("org:acme")
+        with following(reader) as parts:
+            next(parts)
+            token = reader.headers["Authorization"].split("_")[1]
+            services.commands.catalogue.revoke_key(token)
+            last = [part for part in islice(parts, 5) if part.event is not None]
+        assert [part.event for part in last] == ["error"]
+
+
+def test_a_commit_wakes_as_many_streams_as_there_may_be(new_url: NewUrl) -> None:
+    """All of them read at once then, with room for few: none is refused for that."""
+    settings = Settings(reader_threads=1, short_reader_threads=1, waiting_reads_max=4)
+    with (
+        open_services(new_url()) as services,
+        serve(services, settings) as url,
+        closing(World(services, url)) as world,
+        ExitStack() as opened,
+    ):
+        owner = world.client("org:acme")
+        create(owner, "First")
+        streams = [opened.enter_context(following(owner)) for _ in range(40)]
+        for parts in streams:
+            next(parts)
+        create(owner, "Seen by all")
+        for parts in streams:
+            (event,) = events(parts, 1)
+            assert event["type"] == "page.created"
+
+
+def test_there_are_only_so_many_streams(new_url: NewUrl) -> None:
     with open_services(new_url()) as services, serve(services, Settings(streams_max=2)) as url:
         world = World(services, url)
         client = world.client("org:acme")
@@ -157,8 +218,6 @@ def test_a_reader_that_takes_nothing_is_let_go(
     new_url: NewUrl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server keeps no more than a connection's buffers for it, and not for long."""
-    from api.wiring import open_services
-
     monkeypatch.setattr("api.streams.STREAM_SEND_SECONDS_MAX", 0.3)
     listener = socket.socket()
     # The system would keep a few megabytes for a connection.

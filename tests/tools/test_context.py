@@ -1,5 +1,7 @@
 """The pinned context: what is pinned for a run, within its budget, and only what it can read."""
 
+import pytest
+
 from tests.asking import Answer, Ask, Client, Page
 from tests.knowledge import SCOPE, TEAM, KnowledgeBase
 
@@ -173,3 +175,17 @@ def test_the_context_of_a_revision(ana: Client) -> None:
     ana.ask("DELETE", f"/pages/{page.id}/pins/page")
     assert items(ana) == []
     assert [each["body"] for each in items(ana, revision=revision)] == ["old"]
+
+
+def test_a_listing_has_a_thousand_pages_at_most(
+    kb: KnowledgeBase, ana: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projections.read.pinned.PINNED_LISTING_PAGES_MAX", 3)
+    page = ana.made("p")
+    for number in range(4):
+        ana.made(f"c{number}", parent=page.id)
+    pin(ana, page, "list")
+    (listing,) = items(ana)
+    pages = listing["pages"]
+    assert isinstance(pages, list)
+    assert (len(pages), listing["shortened"]) == (3, True)

@@ -157,3 +157,22 @@ def test_notes_are_read_on_their_own(
         "knowledge_read: read notes or mentionedIn on their own, without outline, section, "
         "match or from."
     )
+
+
+def test_limits_are_kept(ana: Client, door: Door) -> None:
+    made_long(ana, "a\nb\n")
+    for arguments, is_kept in (
+        ({"match": ["a"] * 10}, True),
+        ({"match": ["a"] * 11}, False),
+        ({"match": []}, False),
+        ({"match": ""}, False),
+        ({"match": "a", "context": 20}, True),
+        ({"match": "a", "context": 21}, False),
+        ({"match": "x" * 2_000}, True),
+        ({"match": "x" * 2_001}, False),
+        ({"limit": 50}, True),
+        ({"limit": 51}, False),
+        ({"limit": 0}, False),
+    ):
+        reply = read(door, **arguments)
+        assert (reply.error is None) is is_kept, arguments

@@ -11,7 +11,7 @@ from api.tools.walking import Stand, walk_of
 from kbstore.limits import NOTE_LIST_TOKENS_MAX
 from kbstore.text import estimate_tokens
 from projections.read.backlinks import mentioning_notes
-from projections.read.notes import note, notes_of_page
+from projections.read.notes import note, notes_on
 from projections.read.slices import Slice
 from projections.read.standing import Standing
 from projections.views import NoteView, View
@@ -48,7 +48,7 @@ def notes_part(
     """The notes of a page. In a whole read they come along only while they are short."""
 
     def query(after: UUID | None, limit: int) -> Slice[NoteView, UUID]:
-        return notes_of_page(reading.snapshot, page.page_id, after, limit)
+        return notes_on(reading.snapshot, page, after, limit)
 
     return _part(reading, page, query, "notes", "cursor", cursor, limit, is_whole=is_whole)
 

@@ -8,8 +8,14 @@ from msgspec import Meta
 
 from api.reading import State
 from api.tools.knowledge.listing import Reference
-from api.tools.knowledge.planning import Address, at_head, needed, refuse_others, scope_there
-from api.tools.references import named_page
+from api.tools.knowledge.planning import (
+    Address,
+    at_head,
+    needed,
+    page_there,
+    refuse_others,
+    scope_there,
+)
 from api.tools.tool import Arguments, Result, writes
 from api.write import Write
 from kbstore.access import Role
@@ -133,7 +139,7 @@ async def _add(write: Write, given: KnowledgeNoteArguments) -> AddNote:
         raise needed("Adding a note needs page and text.", "page")
 
     def find(snapshot: Snapshot) -> UUID:
-        page = named_page(snapshot, reference)
+        page = page_there(write, snapshot, reference)
         stamps = [scope_there(snapshot, stamp) for stamp in given.scope or ()]
         for scope in (page.scope, *stamps):
             snapshot.access.require(Role.CONTRIBUTOR, scope, "Adding a note")

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from api.ranges import RangeBody, edit_by_range
 from api.tools.knowledge.caps import read_cap
 from api.tools.knowledge.page_arguments import KnowledgePageArguments
-from api.tools.knowledge.planning import at_head, expected, needed, refuse_others
-from api.tools.references import named_page
+from api.tools.knowledge.planning import at_head, expected, needed, page_there, refuse_others
 from api.write import Write
 from kbstore.access import Role
 from kbstore.domain.commands import EditPage
@@ -64,7 +63,7 @@ def refuse_numbered(body: str | None) -> None:
 
 def _without_body(write: Write, snapshot: Snapshot, given: KnowledgePageArguments) -> EditPage:
     assert given.page is not None, "an edit is of a page"
-    page = named_page(snapshot, given.page)
+    page = page_there(write, snapshot, given.page)
     snapshot.access.require(Role.EDITOR, page.scope, _EDITING)
     _check_arguments(given)
     edit = EditPage(

@@ -15,10 +15,10 @@ from api.tools.knowledge.planning import (
     at_head,
     expected,
     needed,
+    page_there,
     refuse_others,
     scope_there,
 )
-from api.tools.references import named_page
 from api.tools.tool import writes
 from api.write import Write
 from kbstore.access import Role
@@ -118,7 +118,7 @@ async def _create(write: Write, given: KnowledgePageArguments) -> CreatePage:
             key=given.key,
             name=write.name(given.name),
             description=write.description(given.description),
-            parent=_parent(snapshot, given.parent, scope),
+            parent=_parent(write, snapshot, given.parent, scope),
         )
 
     return replace(await at_head(write, find), body=await write.body(given.body))
@@ -128,7 +128,7 @@ async def _move(write: Write, given: KnowledgePageArguments) -> MovePage:
     reference = _page_of(given, "Moving a page needs page: the page to move.")
 
     def find(snapshot: Snapshot) -> MovePage:
-        page = named_page(snapshot, reference)
+        page = page_there(write, snapshot, reference)
         scope = scope_there(snapshot, given.scope) if given.scope else page.scope
         if scope == page.scope:
             snapshot.access.require(Role.EDITOR, scope, _MOVING)
@@ -142,7 +142,7 @@ async def _move(write: Write, given: KnowledgePageArguments) -> MovePage:
             page=page.page_id,
             expected_version=expected(snapshot, given.expected_version, _MOVING),
             scope=scope,
-            parent=_parent(snapshot, given.parent, scope),
+            parent=_parent(write, snapshot, given.parent, scope),
             key=UNSET if given.key is None else given.key,
         )
 
@@ -153,8 +153,8 @@ async def _merge(write: Write, given: KnowledgePageArguments) -> MergePage:
     reference = _page_of(given, "Merging needs page: the page that goes away.")
 
     def find(snapshot: Snapshot) -> MergePage:
-        page = named_page(snapshot, reference)
-        into = None if given.into is None else named_page(snapshot, given.into)
+        page = page_there(write, snapshot, reference)
+        into = None if given.into is None else page_there(write, snapshot, given.into)
         snapshot.access.require(Role.OWNER, page.scope, "Merging a page away")
         if into is None:
             raise needed("Merging needs into: the page that remains.", "into")
@@ -176,7 +176,7 @@ async def _delete(write: Write, given: KnowledgePageArguments) -> DeletePage:
     reference = _page_of(given, "Deleting a page needs page: the page to delete.")
 
     def find(snapshot: Snapshot) -> DeletePage:
-        page = named_page(snapshot, reference)
+        page = page_there(write, snapshot, reference)
         snapshot.access.require(Role.OWNER, page.scope, _DELETING)
         # It acts on the page's own scope: the reference has it ignore another one.
         refuse_others(given, _DELETING, ("page", "scope", "expectedVersion"))
@@ -198,7 +198,7 @@ def _needs_scope_and_name(field: str) -> ValidationError:
     return needed("Creating a page needs scope and name.", field)
 
 
-def _parent(snapshot: Snapshot, given: str | None, scope: str) -> UUID | None:
+def _parent(write: Write, snapshot: Snapshot, given: str | None, scope: str) -> UUID | None:
     """The page to stand under, None for the scope's own.
 
     Raises ParentNotFoundError and AmbiguousReferenceError for the reference, ValidationError
@@ -208,7 +208,7 @@ def _parent(snapshot: Snapshot, given: str | None, scope: str) -> UUID | None:
     if given is None:
         return None
     try:
-        parent = named_page(snapshot, given)
+        parent = page_there(write, snapshot, given)
     except NotFoundError as absent:
         page_id = parse_uuid(given)
         if page_id is not None and not absent.details:

@@ -7,8 +7,7 @@ from msgspec import Meta
 
 from api.reading import State
 from api.tools.knowledge.listing import Reference
-from api.tools.knowledge.planning import Address, at_head
-from api.tools.references import named_page
+from api.tools.knowledge.planning import Address, at_head, page_there
 from api.tools.tool import Arguments, Result, writes
 from api.write import Write
 from kbstore.access import Role
@@ -118,11 +117,12 @@ def _written(snapshot: Snapshot, pin_id: UUID, kind: PinKind) -> WrittenPin | No
     result=KnowledgePinResult,
     render=_render,
     destructive=True,
+    idempotent=True,
     errors=(NotFoundError, AmbiguousReferenceError, RoleTooWeakError),
 )
 async def knowledge_pin(write: Write, given: KnowledgePinArguments) -> SetPin | RemovePin:
     def find(snapshot: Snapshot) -> UUID:
-        page = named_page(snapshot, given.page)
+        page = page_there(write, snapshot, given.page)
         snapshot.access.require(Role.EDITOR, page.scope, _ACTIONS[given.op])
         return page.page_id
 

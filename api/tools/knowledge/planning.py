@@ -13,7 +13,7 @@ from msgspec import Meta
 from msgspec.structs import fields
 
 from api.parameters import Version
-from api.tools.references import is_page_path
+from api.tools.references import is_page_path, named_page
 from api.tools.tool import Arguments
 from api.write import Write
 from kbstore.access import parse_address
@@ -23,6 +23,7 @@ from kbstore.limits import TOOL_TEXT_CHARACTERS_MAX
 from kbstore.store.connection import Connection
 from projections.read.declared import is_there
 from projections.read.refs import page_not_found
+from projections.read.standing import Standing
 from projections.snapshot import Snapshot, open_snapshot
 
 T = TypeVar("T")
@@ -46,6 +47,13 @@ async def at_head(write: Write, find: Callable[[Snapshot], T]) -> T:
             return find(open_snapshot(connection, call.kb.kb_id, call.caller))
 
     return await call.read(work, is_long=True)
+
+
+def page_there(write: Write, snapshot: Snapshot, given: str) -> Standing:
+    """The page that a reference names, as `named_page`; the rules will find it by its id."""
+    page = named_page(snapshot, given)
+    write.scopes.add(page.scope)
+    return page
 
 
 def scope_there(snapshot: Snapshot, given: str, field: str = "scope") -> str:

@@ -4,19 +4,21 @@ to be seen before all of it is there."""
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import NamedTuple
+from uuid import uuid4
 
 import pytest
 
 from api.wiring import Services
 from kbstore.access import Caller
 from kbstore.domain.commands import AddNote, Batch, CreatePage, DeletePage, EditPage, SetPin
+from kbstore.domain.decision import Subject
 from kbstore.errors import DatabaseInUseError, SlugTakenError, StoreError, VerificationError
 from kbstore.store import copying as log_module
 from kbstore.store.catalogue import KnowledgeBase as Entry
 from kbstore.store.catalogue import find_api_key, find_knowledge_base
 from kbstore.store.commits import Origin
 from kbstore.store.heads import read_head
-from kbstore.store.idempotency import Claim
+from kbstore.store.idempotency import Claim, StoredClaim, store_claim
 from projections import copying as module
 from projections import generation_progress
 from projections.checksum import TABLES
@@ -184,6 +186,16 @@ def test_keys_claims_and_writes_go_on_there(sides: Sides, kb: KnowledgeBase) -> 
     assert there.revision == revision + 1
     assert kb.revision == revision
     verified(sides.target, kb)
+
+
+def test_claims_of_webhooks_stay_behind_as_these_do(sides: Sides, kb: KnowledgeBase) -> None:
+    claim = Claim(principal="user:ana", key="hook", request_sha256=bytes(32))
+    stored = StoredClaim(None, (Subject("webhook", uuid4(), created=True),))
+    with sides.source.database.connected() as connection, connection.writing():
+        store_claim(connection, kb.id, claim, stored, 1)
+    before = len(rows(sides.source, kb, "idempotency"))
+    copy_all(sides, kb)
+    assert len(rows(sides.target, kb, "idempotency")) == before - 1
 
 
 def test_what_is_written_meanwhile_is_not_copied(sides: Sides, kb: KnowledgeBase) -> None:

@@ -36,6 +36,7 @@ def test_chance_takes_at_most_half_of_it(attempts: int, chance: float) -> None:
         ("Wed, 21 Oct 2026 07:27:00 GMT", 0.0),
         ("Wed, 21 Oct 2026 07:28:30 -0000", 0.0),
         ("soon", 0.0),
+        ("Mon, 99999999999 Jan 1 0:0:0 GMT", 0.0),
         ("-5", 0.0),
         ("1.5", 0.0),
         ("٣", 0.0),
