@@ -1,7 +1,8 @@
 # Each target says in one line what it does; `make` alone lists them.
 PYTHON ?= python3
-# Two workers, each with a PostgreSQL server of its own; a file stays in one, with its fixtures.
-TEST_WORKERS ?= -n 2 --dist loadfile
+# Two workers, each with a PostgreSQL server of its own; a file stays in one, with its fixtures. In
+# the order of the folders, which has the files that take long and have few tests at its beginning.
+TEST_WORKERS ?= -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
