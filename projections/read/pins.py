@@ -30,6 +30,8 @@ from projections.views import PinView
 _CHANGES_READ_MAX = 500
 """How many changes of a pin are read at once."""
 
+_PINS_READ_AT_ONCE = 500
+
 _COLUMNS = (
     pins.c.pin_id,
     pins.c.page_id,
@@ -74,24 +76,6 @@ _FOR_SCOPES = Statement(
         ),
     )
     .order_by(pins.c.pin_id)
-    .limit(bindparam("limit"))
-)
-
-
-_DELIVERED = Statement(
-    select(*_COLUMNS)
-    .where(
-        of_kb(pins),
-        at_revision(pins),
-        pins.c.pin_id.in_(
-            select(pin_audiences.c.pin_id).where(
-                of_kb(pin_audiences),
-                pin_audiences.c.scope.in_(bindparam("audience", expanding=True)),
-                at_revision(pin_audiences),
-            )
-        ),
-    )
-    .order_by(pins.c.created_at, pins.c.pin_id)
     .limit(bindparam("limit"))
 )
 
@@ -151,17 +135,20 @@ def pins_delivered(
     snapshot: Snapshot, held: frozenset[str], pins_max: int
 ) -> tuple[tuple[PinView, PageRow], ...]:
     """The pins that deliver to whoever holds these scopes, each with its page, by the time from
-    which on they are known to the reader. Of more than `pins_max` the oldest are looked at."""
+    which on they are known to the reader; the first `pins_max`."""
     known = [scope for scope in held if snapshot.access.knows_audience(scope)]
     found: list[tuple[int, bytes, PinView, PageRow]] = []
-    for row in snapshot.all(_DELIVERED, audience=known, limit=pins_max):
-        pin = _pin(snapshot, row)
-        page = readable_row(snapshot, pin.page_id)
-        if page is not None:
-            since = _oldest(snapshot, pin, lambda older: bool(older.audience))
-            found.append((since.from_revision, pin.pin_id, _view(snapshot, page, pin), page))
+    after = b""
+    while rows := snapshot.all(_FOR_SCOPES, audience=known, after=after, limit=_PINS_READ_AT_ONCE):
+        for row in rows:
+            pin = _pin(snapshot, row)
+            page = readable_row(snapshot, pin.page_id)
+            if page is not None:
+                since = _oldest(snapshot, pin, lambda older: bool(older.audience))
+                found.append((since.from_revision, pin.pin_id, _view(snapshot, page, pin), page))
+        after = cast(bytes, rows[-1][0])
     found.sort(key=lambda each: each[:2])
-    return tuple((view, page) for _, _, view, page in found)
+    return tuple((view, page) for _, _, view, page in found[:pins_max])
 
 
 def configured_pins(snapshot: Snapshot, scope: str) -> tuple[tuple[PinView, Standing], ...]:

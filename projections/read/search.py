@@ -196,7 +196,9 @@ class _Search:
                     continue
                 way = way_down(snapshot, address, path)
                 if way is not None and isinstance(way[-1], DeclaredPage):
-                    ranked = (-found, -snapshot.configured_time, way[-1].page_id.bytes)
+                    # Older than whatever was written: when the configuration last changed,
+                    # perhaps in parts that the reader does not see, moves nothing.
+                    ranked = (-found, 0, way[-1].page_id.bytes)
                     yield ranked, way[-1]
 
     def _addresses(self) -> list[str]:

@@ -79,7 +79,9 @@ def _pages(snapshot: Snapshot, scopes: frozenset[str] | None) -> Iterable[Standi
 def _page(snapshot: Snapshot, page: Standing) -> Text:
     view = page_view(snapshot, page)
     description, body = view.description or "", view.body or ""
-    return Text(view.id, view.scope, view.name, description, body, view.updated_at)
+    # What was never written is older than whatever was.
+    time = view.updated_at if view.version else ""
+    return Text(view.id, view.scope, view.name, description, body, time)
 
 
 def ranked(texts: Iterable[Text], query: str) -> list[UUID]:
