@@ -31,11 +31,12 @@ from benchmarks.writing import Writer
 from kbstore.access import Caller
 from kbstore.domain.commands import Command, CreatePage
 from kbstore.domain.preparing import prepare_body
+from kbstore.errors import ProjectionBehindError
 from kbstore.service import CommandRequest
 from kbstore.store.connection import Connection
 from kbstore.texts import prepare_text
 from projections import apply_pages
-from projections.lexical.index import Deadline
+from projections.lexical.index import Deadline, Index
 from projections.lexical.kept import forget_indexes, view_of
 from projections.projector import Projections
 from projections.read.pages import page
@@ -155,8 +156,12 @@ def _fill(services: Services, kb_id: UUID) -> None:
     connection = services.database.reader()
     with connection.reading():
         snapshot = open_snapshot(connection, kb_id, READER)
-        view = view_of(connection, snapshot.head, Deadline(BUILD_SECONDS_MAX))
-    if not len(view.documents.revisions):
+        try:
+            view_of(connection, snapshot.head, Deadline(BUILD_SECONDS_MAX))
+            is_filled = True
+        except ProjectionBehindError:
+            is_filled = False
+    if not is_filled:
         rebuild(services.database, kb_id, Projections())
     forget_indexes()
 
@@ -164,7 +169,8 @@ def _fill(services: Services, kb_id: UUID) -> None:
 def _searches(connection: Connection, store: Store) -> dict[str, object]:
     snapshot = open_snapshot(connection, store.kb_id, READER)
     old = snapshot.at(store.revisions[len(store.revisions) // 2])
-    following = seconds(lambda: view_of(connection, snapshot.head, Deadline(BUILD_SECONDS_MAX)))
+    index = Index(is_of_rows=True)
+    following = seconds(lambda: index.view(connection, snapshot.head, Deadline(BUILD_SECONDS_MAX)))
     parts = len(view_of(connection, snapshot.head, Deadline(BUILD_SECONDS_MAX)).parts)
     classes = Queries(snapshot, store).classes()
     forget_garbage()

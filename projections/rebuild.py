@@ -30,6 +30,8 @@ from projections.generation_progress import (
     keep_filled,
     lock_filled,
 )
+from projections.lexical.checkpointing import keep_checkpoints
+from projections.lexical.checkpoints import PIECE_BYTES_IN_FILE, PIECE_BYTES_ON_SERVER
 from projections.pace import Pace, pace_of
 from projections.progress import Progress, no_progress
 
@@ -68,7 +70,8 @@ def rebuild(
     projections: InlineProjections,
     progress: Progress = no_progress,
 ) -> Rebuilt:
-    """Fills a new generation from the log and repoints the head to it; then deletes the old.
+    """Fills a new generation from the log and repoints the head to it; then deletes the old,
+    and keeps checkpoints of what search has to know of the new one.
 
     The log is replayed in short batches, so that reads and writes go on in between; only what
     little is left then is applied under the head's lock. A rebuild that was killed is gone on
@@ -81,7 +84,9 @@ def rebuild(
         database.connected() as connection,
         closing(database.connect_reader()) as source,
     ):
-        return _Rebuild(source, connection, projections, kb_id, pace_of(database)).run(progress)
+        piece = PIECE_BYTES_IN_FILE if database.is_file else PIECE_BYTES_ON_SERVER
+        work = _Rebuild(source, connection, projections, kb_id, pace_of(database), piece)
+        return work.run(progress)
 
 
 class _Rebuild:
@@ -92,11 +97,13 @@ class _Rebuild:
         projections: InlineProjections,
         kb_id: UUID,
         pace: Pace,
+        checkpoint_piece: int,
     ) -> None:
         self._source = source
         self._connection = connection
         self._kb_id = kb_id
         self._pace = pace
+        self._checkpoint_piece = checkpoint_piece
         self._filler = Filler(source, connection, projections, kb_id)
 
     def run(self, progress: Progress) -> Rebuilt:
@@ -108,6 +115,14 @@ class _Rebuild:
             filled, swap = self._take_over(filled, progress)
         progress(filled.revision, filled.revision)
         delete_other_generations(self._connection, self._kb_id, filled.generation, self._pace)
+        keep_checkpoints(
+            self._source,
+            self._connection,
+            self._kb_id,
+            filled.generation,
+            self._pace,
+            self._checkpoint_piece,
+        )
         with self._connection.writing():
             forget_filled(self._connection, self._kb_id)
         return Rebuilt(

@@ -20,6 +20,9 @@ Numbers: TypeAlias = NDArray[np.int32]
 PAGE, SCOPE_PAGE, NOTE = 0, 1, 2
 """The kinds of subjects."""
 
+_ID_BYTES = 16
+_Column: TypeAlias = Growing[np.int64] | Growing[np.int32] | Growing[np.bool_]
+
 DocumentRow: TypeAlias = tuple[
     int, bytes, int, int, str | None, str | None, bytes | None, str | None, int, bytes | None
 ]
@@ -61,6 +64,20 @@ class Known(Struct, frozen=True):
         # Of several values for one place, the last is what stays.
         last[self.subjects[:documents]] = np.arange(documents, dtype=np.int32)
         return last
+
+
+class DocumentsPart(Struct, frozen=True, array_like=True):
+    """Documents that follow each other, and the subjects that are new with them, as bytes.
+
+    `addresses` and `stamps` are all that numbers stand for, those of earlier documents too.
+    """
+
+    ids: bytes
+    kinds: bytes
+    addresses: list[str]
+    stamps: list[str]
+    names: list[str | None]
+    columns: list[bytes]
 
 
 class Documents:
@@ -111,7 +128,42 @@ class Documents:
             )
             self._names.append(phrase)
         self._kinds.extend(kinds)
-        columns: tuple[Growing[np.int64] | Growing[np.int32] | Growing[np.bool_], ...] = (
+        for column, values in zip(self._columns, zip(*found, strict=True), strict=True):
+            column.extend(values)
+
+    def part(self, first: int, count: int) -> DocumentsPart:
+        """So many documents from one on, of those that are there."""
+        end = first + count
+        known = self._subjects_known.part
+        before, after = (int(known[number - 1]) if number else 0 for number in (first, end))
+        return DocumentsPart(
+            b"".join(self._ids[before:after]),
+            self._kinds.part[before:after].tobytes(),
+            list(self._addresses),
+            list(self._stamps),
+            self._names[first:end],
+            [column.part[first:end].astype(_stored(column)).tobytes() for column in self._columns],
+        )
+
+    def extend(self, part: DocumentsPart) -> None:
+        """The next documents, as `part` gave them of documents from the same rows."""
+        for data in _split_ids(part.ids):
+            self._subject_numbers[data] = len(self._ids)
+            self._ids.append(data)
+        for numbers, values, stored in (
+            (self._scope_numbers, self._addresses, part.addresses),
+            (self._stamp_numbers, self._stamps, part.stamps),
+        ):
+            for value in stored[len(values) :]:
+                _number(numbers, values, value)
+        self._names += part.names
+        self._kinds.extend(np.frombuffer(part.kinds, np.uint8))
+        for column, stored_column in zip(self._columns, part.columns, strict=True):
+            column.extend(np.frombuffer(stored_column, _stored(column)))
+
+    @property
+    def _columns(self) -> tuple[_Column, ...]:
+        return (
             self._revisions,
             self._subjects,
             self._subjects_known,
@@ -121,8 +173,6 @@ class Documents:
             self._pages,
             self._times,
         )
-        for column, values in zip(columns, zip(*found, strict=True), strict=True):
-            column.extend(values)
 
     def known(self) -> Known:
         """All that is there now."""
@@ -141,6 +191,15 @@ class Documents:
             self._stamps,
             self._ids,
         )
+
+
+def _stored(column: _Column) -> np.dtype[np.generic]:
+    """How the values of a column lie in bytes."""
+    return column.part.dtype.newbyteorder("<")
+
+
+def _split_ids(ids: bytes) -> list[bytes]:
+    return [ids[start : start + _ID_BYTES] for start in range(0, len(ids), _ID_BYTES)]
 
 
 def _kind(page: Value, phrase: Value) -> int:

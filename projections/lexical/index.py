@@ -8,12 +8,13 @@ that is another one is noticed.
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import cast
 
 from msgspec import Struct
 from sqlalchemy import bindparam, select
 
-from kbstore.errors import SearchTimeoutError
+from kbstore.errors import ProjectionBehindError, SearchTimeoutError
 from kbstore.store.commits import Head
 from kbstore.store.connection import Queryable
 from kbstore.store.statements import Row, Statement, Values
@@ -21,11 +22,12 @@ from kbstore.store.tables import commits
 from projections.caching import LruCache
 from projections.intervals import of_kb
 from projections.lexical.changes import decode_changes
+from projections.lexical.checkpoints import Checkpoints, End, Stretch, iterate_stretches
 from projections.lexical.documents import Documents, Known
 from projections.lexical.segments import Part, Segment, merged
 from projections.lexical.tail import Tail
 from projections.lexical.visibility import Visible, VisibleKey
-from projections.tables import search_documents
+from projections.tables import activity, search_documents
 
 TAIL_DOCUMENTS_MAX = 2_048
 """How many documents the tail has when it is sealed."""
@@ -69,6 +71,25 @@ _DIGESTS = Statement(
 )
 
 
+# Every event of a page has a row; the first one is that of the first page.
+_FIRST_ROW = Statement(
+    select(_S.position)
+    .where(of_kb(search_documents), _S.position >= bindparam("position"))
+    .order_by(_S.position)
+    .limit(1)
+)
+_FIRST_EVENT = Statement(
+    select(activity.c.position)
+    .where(
+        of_kb(activity),
+        activity.c.position >= bindparam("position"),
+        activity.c.page_id.is_not(None),
+    )
+    .order_by(activity.c.position)
+    .limit(1)
+)
+
+
 class Deadline:
     """When a search has to be over. Raises SearchTimeoutError in `check` once it is not."""
 
@@ -81,7 +102,11 @@ class Deadline:
 
     def check(self) -> None:
         if self.seconds_left == 0.0:
-            raise SearchTimeoutError("The search took too long; look for longer or fewer words.")
+            raise _took_too_long()
+
+
+def _took_too_long() -> SearchTimeoutError:
+    return SearchTimeoutError("The search took too long; try again, or with longer words.")
 
 
 class View(Struct, frozen=True):
@@ -95,13 +120,22 @@ class View(Struct, frozen=True):
     visible: LruCache[VisibleKey, Visible]
 
 
+class _Sealed(Struct, frozen=True):
+    """A segment, and the last row of it."""
+
+    segment: Segment
+    end: End
+
+
 class Index:
     """Safe to share between threads. One of them follows the rows at a time; searching needs
-    no lock."""
+    no lock. Begins with the checkpoints that are kept, unless it is to be made of rows alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_of_rows: bool = False) -> None:
         self._lock = threading.Lock()
-        self._segments: list[Segment] = []
+        self._is_begun = False
+        self._is_of_rows = is_of_rows
+        self._sealed: list[_Sealed] = []
         self._tail = Tail(0)
         self._documents = Documents()
         self._visible: LruCache[VisibleKey, Visible] = LruCache(_VISIBLE_KEPT_MAX)
@@ -122,22 +156,66 @@ class Index:
         """The index as of a head that is read over `connection`, in one transaction with it.
 
         None where that head is of another history, or too far behind to tell. Raises
-        SearchTimeoutError; what was followed until then stays.
+        SearchTimeoutError; what was followed until then stays. Raises ProjectionBehindError
+        where the generation has pages that a program without this index has written.
         """
         if not self._lock.acquire(timeout=deadline.seconds_left):
-            deadline.check()
-            return None
+            raise _took_too_long()
         try:
             if head.revision > self._covered:
                 if not self._is_continued_by(connection, head):
                     return None
+                if not self._is_begun:
+                    self._begin(connection, head, deadline)
                 self._follow(connection, head, deadline)
             elif self._digests.get(head.revision) != head.digest:
                 return None
-            parts: tuple[Part, ...] = (*self._segments, self._tail.part())
+            segments = [sealed.segment for sealed in self._sealed]
+            parts: tuple[Part, ...] = (*segments, self._tail.part())
             return View(parts, self._documents.known(), self._visible)
         finally:
             self._lock.release()
+
+    def stretches(self) -> Iterator[Stretch]:
+        """All that was followed, in stretches as long as they may be, each to become a
+        checkpoint. For an index that nobody else uses."""
+        sealed = list(self._sealed)
+        if self._tail.count:
+            sealed.append(_Sealed(self._tail.part().sealed(), self._end))
+        while sealed:
+            some, documents = 0, 0
+            while some < len(sealed) and (
+                not some or documents + sealed[some].segment.count <= MERGED_DOCUMENTS_MAX
+            ):
+                documents += sealed[some].segment.count
+                some += 1
+            segment = merged([each.segment for each in sealed[:some]])
+            part = self._documents.part(segment.first, segment.count)
+            yield Stretch(segment, part, sealed[some - 1].end)
+            del sealed[:some]
+
+    def _begin(self, connection: Queryable, head: Head, deadline: Deadline) -> None:
+        """Looks whether there is a row for each event, and takes what checkpoints there are."""
+        _check_filled(connection, head)
+        if not self._is_of_rows:
+            checkpoints = Checkpoints(connection, head)
+            for stretch, digest in iterate_stretches(checkpoints, self._tail.first):
+                self._sealed.append(_Sealed(stretch.segment, stretch.end))
+                self._documents.extend(stretch.documents)
+                self._tail = Tail(stretch.segment.first + stretch.segment.count)
+                self._end = stretch.end
+                self._digests[stretch.end.revision] = digest
+                deadline.check()
+        self._is_begun = True
+
+    @property
+    def _end(self) -> End:
+        return End(self._position, self._in_position, self._touched)
+
+    @_end.setter
+    def _end(self, end: End) -> None:
+        self._position, self._in_position = end.position, end.rows_at_position
+        self._touched = end.revision
 
     def _is_continued_by(self, connection: Queryable, head: Head) -> bool:
         """Whether the last commit that was read is one of this history."""
@@ -180,18 +258,19 @@ class Index:
                 self._tail.append_nothing()
             else:
                 self._tail.append(*decode_changes(changes))
-            if self._tail.count == TAIL_DOCUMENTS_MAX:
-                self._seal()
             position = cast(int, row[0])
             self._in_position = self._in_position + 1 if position == self._position else 1
             self._position = position
-        self._touched = cast(int, rows[-1][2])
+            self._touched = cast(int, row[2])
+            if self._tail.count == TAIL_DOCUMENTS_MAX:
+                self._seal()
 
     def _seal(self) -> None:
-        self._segments.append(self._tail.part().sealed())
+        self._sealed.append(_Sealed(self._tail.part().sealed(), self._end))
         self._tail = Tail(self._tail.first + self._tail.count)
-        while len(last := self._segments[-FAN:]) == FAN and _are_of_a_size(last):
-            self._segments[-FAN:] = [merged(last)]
+        while len(last := self._sealed[-FAN:]) == FAN and _are_of_a_size(last):
+            segment = merged([sealed.segment for sealed in last])
+            self._sealed[-FAN:] = [_Sealed(segment, last[-1].end)]
 
     def _note_digests(self, connection: Queryable, head: Head, first: int, last: int) -> None:
         if first == last == head.revision:
@@ -204,7 +283,22 @@ class Index:
             self._digests.popitem(last=False)
 
 
-def _are_of_a_size(segments: list[Segment]) -> bool:
+def _are_of_a_size(sealed: list[_Sealed]) -> bool:
     """Whether the segments are of one size and may become one."""
-    first = segments[0].count
-    return FAN * first <= MERGED_DOCUMENTS_MAX and all(s.count == first for s in segments)
+    first = sealed[0].segment.count
+    all_equal = all(each.segment.count == first for each in sealed)
+    return FAN * first <= MERGED_DOCUMENTS_MAX and all_equal
+
+
+def _check_filled(connection: Queryable, head: Head) -> None:
+    """Raises ProjectionBehindError where events of pages have no rows to search."""
+    first: Values = {"kb_id": head.kb_id.bytes, "generation": head.generation, "position": 1}
+    event = connection.one(_FIRST_EVENT, first)
+    if event is None:
+        return
+    row = connection.one(_FIRST_ROW, first)
+    if row is None or cast(int, row[0]) > cast(int, event[0]):
+        raise ProjectionBehindError(
+            "The pages of this knowledge base were written by a release without this search; "
+            "`kbstore rebuild` makes them found.",
+        )

@@ -18,6 +18,10 @@ _MASK_PART = 3
 """Above one in so many of the postings, all are looked through instead of picked one by one."""
 
 
+_NUMBERED_TERM_BYTES = 150
+"""What a term costs in the dictionary of a tail."""
+
+
 class Part(Protocol):
     """What a word is looked for in."""
 
@@ -26,6 +30,11 @@ class Part(Protocol):
 
     @property
     def count(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        ...
 
     def postings_of(self, word: str) -> NDArray[np.uint32]:
         """The postings of all terms that contain a word, in any order."""
@@ -40,6 +49,10 @@ class Segment(Struct, frozen=True):
     vocabulary: Vocabulary
     starts: NDArray[np.int64]
     postings: NDArray[np.uint32]
+
+    @property
+    def nbytes(self) -> int:
+        return self.vocabulary.nbytes + self.starts.nbytes + self.postings.nbytes
 
     def postings_of(self, word: str) -> NDArray[np.uint32]:
         terms = self.vocabulary.containing(word)
@@ -66,6 +79,11 @@ class TailPart(Struct, frozen=True):
     vocabulary: Vocabulary
     terms: NDArray[np.uint32]
     postings: NDArray[np.uint32]
+
+    @property
+    def nbytes(self) -> int:
+        numbered = _NUMBERED_TERM_BYTES * len(self.vocabulary.starts)
+        return self.vocabulary.nbytes + numbered + self.terms.nbytes + self.postings.nbytes
 
     def postings_of(self, word: str) -> NDArray[np.uint32]:
         terms = self.vocabulary.containing(word)

@@ -26,6 +26,10 @@ class Vocabulary(Struct, frozen=True):
     text: Bytes
     starts: NDArray[np.int64]
 
+    @property
+    def nbytes(self) -> int:
+        return self.text.nbytes + self.starts.nbytes
+
     def containing(self, word: str) -> Numbers:
         """The numbers of the terms that contain a word, ascending."""
         if len(word) == 1:

@@ -5,8 +5,12 @@ from contextlib import closing
 
 import pytest
 
+from kbstore.store.heads import read_head
 from projections.lexical import index, segments, vocabulary
+from projections.lexical.checkpointing import keep_checkpoints
+from projections.lexical.checkpoints import Checkpoints, iterate_stretches
 from projections.lexical.kept import forget_indexes
+from projections.pace import Pace
 from projections.read.search import Hit, NoteHit, search
 from projections.snapshot import open_snapshot
 from tests.backends import Databases, on_postgresql, on_sqlite
@@ -24,6 +28,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tails are sealed and merged after few documents, and all ways to look up are taken."""
     monkeypatch.setattr(index, "TAIL_DOCUMENTS_MAX", 5)
     monkeypatch.setattr(index, "FAN", 3)
+    monkeypatch.setattr(index, "MERGED_DOCUMENTS_MAX", 40)
     monkeypatch.setattr(index, "_ROWS_READ_MAX", 7)
     monkeypatch.setattr(vocabulary, "_FINDS_MAX", 3)
     monkeypatch.setattr(segments, "_MASK_PART", 5)
@@ -66,6 +71,19 @@ def _id(hit: Hit) -> object:
     return hit.note_id if isinstance(hit, NoteHit) else hit.page.page_id
 
 
+def begin_with_checkpoints(story: Story) -> None:
+    """Later searches begin with what is kept now."""
+    with story.database.connected() as target, closing(story.database.connect_reader()) as source:
+        keep_checkpoints(source, target, story.kb_id, 1, Pace(1, 0), piece=1_000)
+        with source.reading():
+            head = read_head(source, story.kb_id)
+            assert head is not None
+            kept = list(iterate_stretches(Checkpoints(source, head), 0))
+    assert len(kept) > 1
+    assert kept[-1][0].end.revision == head.revision
+    forget_indexes()
+
+
 def compare(databases: Databases, seed: int, sights: int) -> Compared:
     """A story of ROUNDS, with so many sights taken after each."""
     compared = Compared()
@@ -74,7 +92,7 @@ def compare(databases: Databases, seed: int, sights: int) -> Compared:
             for _ in range(STEPS_PER_ROUND):
                 story.step()
             if number == ROUNDS // 2:
-                forget_indexes()
+                begin_with_checkpoints(story)
             for _ in range(sights):
                 compared.look(story)
     return compared
