@@ -11,9 +11,10 @@ from kbstore.store import backends
 from kbstore.store import tables as store_tables
 from kbstore.store.database import Database
 from projections import tables as projection_tables
+from projections.lexical.checkpoint_tables import caches
 from projections.projector import Projections
 
-SCHEMA = (store_tables.metadata, projection_tables.metadata)
+SCHEMA = (store_tables.metadata, projection_tables.metadata, caches)
 
 
 class Services:

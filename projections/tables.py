@@ -20,21 +20,11 @@ from sqlalchemy import (
 
 from kbstore.limits import REVISION_MAX
 from kbstore.store.tables import Text
-from projections.lexical.checkpoint_tables import caches
 
 CURRENT = REVISION_MAX + 1
 """`to_revision` of a row that no later revision has ended."""
 
-
-class _Schema(MetaData):
-    """The tables of replay; those that are created are these and the caches beside them."""
-
-    @property
-    def sorted_tables(self) -> list[Table]:
-        return [*super().sorted_tables, *caches.sorted_tables]
-
-
-metadata = _Schema()
+metadata = MetaData()
 _CURRENT_ONLY = text(f"to_revision = {CURRENT}")
 
 

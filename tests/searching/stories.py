@@ -34,6 +34,7 @@ from kbstore.store.connection import Connection
 from kbstore.store.statements import Statement
 from kbstore.texts import PreparedBody, prepare_text
 from projections import tables
+from projections.lexical.checkpoint_tables import caches
 from projections.projector import Projections
 from tests.unit.projections.history import SeededIds
 
@@ -85,7 +86,7 @@ class Story:
 
     def __init__(self, url: str, seed: int) -> None:
         self.random = Random(seed)
-        self.database = open_database(url, [store_tables.metadata, tables.metadata])
+        self.database = open_database(url, [store_tables.metadata, tables.metadata, caches])
         if self.database.is_file:
             connect = self.database.connect
 

@@ -45,6 +45,7 @@ from kbstore.store.mapper import StructMapper
 from kbstore.store.texts import TextReader
 from kbstore.store.transaction import OpenCommit, WriteTransaction
 from kbstore.texts import LinkTarget, PreparedText, decode_targets, prepare_text
+from projections.lexical.checkpoint_tables import caches
 from projections.projector import Projections
 from projections.tables import metadata
 from projections.transaction_lookup import TransactionLookup
@@ -80,7 +81,7 @@ class Ticking:
 
 
 def open_database(url: str) -> Database:
-    return backends.open_database(url, [store_tables.metadata, metadata])
+    return backends.open_database(url, [store_tables.metadata, metadata, caches])
 
 
 class History:

@@ -30,6 +30,7 @@ from kbstore.store.backends import open_database
 from kbstore.store.commits import Origin
 from kbstore.texts import prepare_text
 from projections import tables
+from projections.lexical.checkpoint_tables import caches
 from projections.projector import Projections
 from projections.snapshot import Snapshot, open_snapshot
 
@@ -84,7 +85,7 @@ class World:
     """Writes as ROOT unless a caller is given; every write is one commit."""
 
     def __init__(self, url: str) -> None:
-        self.database = open_database(url, [store_tables.metadata, tables.metadata])
+        self.database = open_database(url, [store_tables.metadata, tables.metadata, caches])
         self.ids = SystemIds()
         self.service = CommandService(self.database, Projections(), Steps(), self.ids)
         self.kb_id = self.service.create_knowledge_base("handbook", Origin(actor="user:root"))
