@@ -115,7 +115,7 @@ def test_a_copied_handbook_is_served_and_imported_into(
 
 
 @needs_handbook
-@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("backend", ["postgresql", pytest.param("sqlite", marks=pytest.mark.soak)])
 def test_a_killed_copy_goes_on(
     whole: Imported,
     on_postgresql: tuple[Json, str],

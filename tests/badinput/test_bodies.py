@@ -10,8 +10,12 @@ from kbstore.errors import (
     ValidationError,
 )
 from kbstore.limits import JSON_NESTING_LEVELS_MAX
+from tests.backends import on_sqlite
 from tests.badinput.sending import Sender
 from tests.badinput.stock import NEEDS_BODY, WITH_BODY, Request
+
+pytestmark = on_sqlite
+"""Refused before any database is asked."""
 
 NO_JSON = [
     b" ",

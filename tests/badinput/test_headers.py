@@ -10,8 +10,12 @@ from kbstore.errors import (
     ValidationError,
 )
 from kbstore.limits import HELD_SCOPES_MAX
+from tests.backends import on_sqlite
 from tests.badinput.sending import Sender
 from tests.badinput.stock import COMMITS, CONDITIONAL, OF_KB, READS, Stock
+
+pytestmark = on_sqlite
+"""Refused before any database is asked."""
 
 NO_KEYS: list[str | bytes] = [
     "",

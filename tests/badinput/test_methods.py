@@ -4,8 +4,12 @@ from collections import defaultdict
 
 import pytest
 
+from tests.backends import on_sqlite
 from tests.badinput.sending import Sender, check_refusal
 from tests.badinput.stock import ENDING, Request
+
+pytestmark = on_sqlite
+"""Refused before any database is asked."""
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "LOCK")
 

@@ -14,9 +14,13 @@ from kbstore.errors import (
     ValidationError,
 )
 from kbstore.limits import LIST_ITEMS_MAX, REVISION_MAX
+from tests.backends import on_sqlite
 from tests.badinput.sending import Answer, Sender, check_refusal
 from tests.badinput.stock import BY_NAME, OF_KB, READS, Request
 from tests.http.world import Json
+
+pytestmark = on_sqlite
+"""Refused before any database is asked."""
 
 NO_INTEGERS = ["", "x", "1.5", "1e3", "0x10", "%2B1", "%201", "1%20", "01", "%D9%A3", "1_0", "null"]
 HUGE = ["9" * 19, "9" * 400, str(REVISION_MAX + 1), "-1", "-" + "9" * 400]

@@ -14,9 +14,13 @@ import pytest
 from msgspec import Struct
 
 from kbstore.limits import REQUEST_BYTES_MAX
+from tests.backends import on_sqlite
 from tests.badinput.conftest import HASTY_SECONDS, SMALL_BYTES
 from tests.badinput.sending import Sender
 from tests.badinput.stock import NEEDS_BODY, WITH_BODY, Stock
+
+pytestmark = on_sqlite
+"""Refused before any database is asked."""
 
 PATIENCE_SECONDS = 10.0
 

@@ -55,7 +55,7 @@ OLD_REVISIONS_LOOKED_AT = 3
 LISTS_WALKED = 3
 USUAL_REFUSALS = ("NOT_FOUND", "VALIDATION_ERROR", "VERSION_CONFLICT", "ROLE_TOO_WEAK", "KEY_TAKEN")
 STORIES = 35
-FEW_STORIES = 5
+FEW_STORIES = 3
 ROUNDS_MAX = 4
 """A round's stories are drawn at random: what was not in them comes in the next ones."""
 seeds = st.integers(0, 2**32 - 1)

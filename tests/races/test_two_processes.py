@@ -16,7 +16,7 @@ from tests.races.processes import Pair, server_processes
 from tests.together import Together, racing
 
 WRITERS = 20
-ROUNDS = 200
+ROUNDS = 100
 SOAK_ROUNDS = 1_000
 COUNTS = 12
 SOAK_COUNTS = 200
