@@ -1,8 +1,9 @@
 # Each target says in one line what it does; `make` alone lists them.
 PYTHON ?= python3
-# Two workers, each with a PostgreSQL server of its own; a file stays in one, with its fixtures. In
-# the order of the folders, which has the files that take long and have few tests at its beginning.
-TEST_WORKERS ?= -n 2 --dist loadfile --no-loadscope-reorder
+# Three workers, each with a PostgreSQL server of its own, keep two cores busy while tests wait; a file
+# stays in one, with its fixtures. In the order of the folders, which has the files that take long and
+# have few tests at its beginning.
+TEST_WORKERS ?= -n 3 --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 

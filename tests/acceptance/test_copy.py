@@ -39,7 +39,7 @@ needs_handbook = pytest.mark.skipif(
 )
 DOCS = ROOT / "docs" / "reference" / "cli.md"
 LINES = 3_167
-KILLS = 4
+KILLS = 2
 SEED = "copies"
 
 

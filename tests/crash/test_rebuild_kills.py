@@ -236,8 +236,8 @@ def rebuild_until(world: World, watch: Watch, chosen: Random) -> Place | None:
     return None
 
 
-def test_four_kills_fail_no_read_and_lose_nothing(world: World) -> None:
-    run_kills(world, 4)
+def test_three_kills_fail_no_read_and_lose_nothing(world: World) -> None:
+    run_kills(world, 3)
 
 
 @pytest.mark.soak

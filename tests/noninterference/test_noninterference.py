@@ -24,6 +24,8 @@ FIRST_OF_SOAK = 10_000
 TOLD_PERCENT_MIN = 30
 """In how many pairs an operation has to tell something that what is hidden could disturb."""
 PAIRS_PER_REMOVAL_MAX = 20
+EACH = 5
+"""One of so many filters is taken away in each run, all of them in long ones."""
 
 
 def differing(house: House, first: int, count: int) -> tuple[list[str], Counter[str]]:
@@ -91,7 +93,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield house
 
 
-@pytest.mark.parametrize("removal", NOTICED, ids=lambda removal: removal.name)
+@pytest.mark.parametrize(
+    "removal",
+    [
+        pytest.param(removal, id=removal.name, marks=() if index % EACH == 0 else pytest.mark.soak)
+        for index, removal in enumerate(NOTICED)
+    ],
+)
 def test_a_filter_that_is_taken_away_is_noticed(house: House, removal: Removal) -> None:
     label = f"without-{REMOVALS.index(removal)}"
     with removed(removal):
