@@ -39,10 +39,12 @@ class State(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """A representation, with its version where it has one."""
+    """A representation, with its version where it has one. `tagged` is the part of it that the
+    entity tag covers, where that is not all of it."""
 
     value: View
     version: int | None = None
+    tagged: object = None
 
 
 Query = Callable[[State], Found]
@@ -131,7 +133,8 @@ async def read(call: Call, at: AtRevision, query: Query, *, is_long: bool = Fals
 def represent(state: State, found: Found, status: int = 200) -> Answer:
     """The encoded answer, with the headers of every read."""
     body = encode(found.value)
-    tag = entity_tag(body, found.version)
+    tagged = body if found.tagged is None else encode(found.tagged)
+    tag = entity_tag(tagged, found.version)
     headers = (
         (b"kb-revision", b"%d" % state.revision),
         (b"etag", tag.encode()),

@@ -1,7 +1,7 @@
 """What a tool is, and the two ways to make one: of a query, and of a command."""
 
 from collections.abc import Awaitable, Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Literal, TypeVar
 
 import msgspec
@@ -191,12 +191,8 @@ def writes(
     def make(plan: Callable[[Write, A], Awaitable[Command]]) -> Tool:
         async def respond(call: Call, raw: bytes, value: Json) -> Answer:
             require_run_scopes(call)
-            given: list[A] = []
-
-            def arguments_of() -> A:
-                if not given:
-                    given.append(arguments.of(value))
-                return given[0]
+            # Not before the claim was looked up, and then once.
+            arguments_of = cache(lambda: arguments.of(value))
 
             async def command_of(write: Write) -> Command:
                 return await plan(write, arguments_of())
